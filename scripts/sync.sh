@@ -20,8 +20,9 @@ touched=$ASAP_CACHE/tree.files
 if ! cmp -s "$ASAP_CACHE/source.version" "$stamp"; then
 	say "sync: copying the kernel source to $ASAP_TREE"
 	rm -f "$stamp"
-	rsync -rlp --checksum --delete --exclude='/build-*' "$ASAP_SOURCE/" "$ASAP_TREE/"
-	: >"$touched"
+	[ -f "$touched" ] || : >"$touched"
+	sed 's|^|/|' "$touched" | rsync -rlp --checksum --delete --exclude='/build-*' \
+		--exclude-from=- "$ASAP_SOURCE/" "$ASAP_TREE/"
 	cp "$ASAP_CACHE/source.version" "$stamp"
 fi
 
