@@ -9,6 +9,7 @@
 #   off     the series applied, CONFIG_ASAP=n
 #   asap    the series applied and built in, with KUnit
 #   bench   the same without KUnit, for measuring
+#   lint    the asap configuration, for checking single folders
 #   debug   asap with KASAN, lockdep and the other checkers
 #
 # stdout: the path of the kernel image (or, with MAKE-TARGETs such as
@@ -31,6 +32,7 @@ stock)	tree=$ASAP_SOURCE ;;
 off)	;;
 bench)	fragments+=(asap) ;;
 asap)	fragments+=(kunit asap asap-kunit) ;;
+lint)	fragments+=(kunit asap asap-kunit) ;;
 debug)	fragments+=(kunit asap asap-kunit debug) ;;
 *)	usage ;;
 esac
