@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What policy decides, told as short stories of an app. TAP on standard output.
+ */
+#include <string.h>
+
+#include "check.h"
+
+static unsigned int tests, failed;
+
+static void ok(int cond, const char *what)
+{
+	printf("%sok %u - %s\n", cond ? "" : "not ", ++tests, what);
+	failed += !cond;
+}
+
+static const struct asap_params paper = { ASAP_POLICY_PAPER, 4 };
+static const struct asap_params adaptive = { ASAP_POLICY_ADAPTIVE, 4 };
+
+static struct asap_table table;
+static struct asap_model model;
+static struct asap_outcome out;
+
+static void forget(void)
+{
+	free(table.ent);
+	memset(&table, 0, sizeof(table));
+	memset(&model, 0, sizeof(model));
+}
+
+static struct asap_ent *find(u64 vpn)
+{
+	u32 i;
+
+	for (i = 0; i < table.nr; i++)
+		if (table.ent[i].vpn == vpn)
+			return &table.ent[i];
+	return NULL;
+}
+
+static void see(u64 vpn, unsigned int seen)
+{
+	find(vpn)->seen |= seen;
+}
+
+/* A window in which the app faulted on the pages of @vpns, a string. */
+static void switch_app(const struct asap_params *params, const char *vpns)
+{
+	struct asap_touch touch[64];
+	u32 n = 0;
+
+	for (; vpns[n]; n++)
+		touch[n] = (struct asap_touch) { .vpn = vpns[n], .order = n };
+	memset(&out, 0, sizeof(out));
+	window(params, &model, &table, touch, n, &out);
+}
+
+static int is(u64 vpn, enum asap_state state)
+{
+	return find(vpn) && find(vpn)->state == state;
+}
+
+static void test_touches(void)
+{
+	struct asap_touch touch[] = { { 9, 0 }, { 3, 1 }, { 9, 2 }, { 1, 3 } };
+	u32 n = asap_policy_touches(touch, 4);
+
+	ok(n == 3 && touch[0].vpn == 1 && touch[1].vpn == 3 &&
+	   touch[2].vpn == 9 && touch[2].order == 0,
+	   "faults are sorted, each page once, the first time counts");
+	ok(asap_policy_touches(NULL, 0) == 0, "no faults are no trouble");
+}
+
+static void test_paper(void)
+{
+	unsigned int i;
+
+	forget();
+	switch_app(&paper, "abc");
+	ok(is('a', ASAP_CANDIDATE) && is('c', ASAP_CANDIDATE) && table.nr == 3,
+	   "paper: a fault makes a candidate");
+	ok(out.faulted == 3 && !out.fetched && out.candidates == 3,
+	   "paper: three faults are counted as three");
+
+	see('a', ASAP_SEEN_YOUNG);
+	switch_app(&paper, "b");
+	ok(is('a', ASAP_TARGET), "paper: a young candidate becomes a target");
+	ok(is('b', ASAP_TARGET), "paper: so does one that faulted again");
+	ok(is('c', ASAP_CANDIDATE), "paper: one that was not accessed stays");
+	ok(out.promoted == 2, "paper: two promotions are counted");
+
+	for (i = 0; i < 2; i++)
+		switch_app(&paper, "");
+	ok(find('c') && find('a'), "paper: three windows unused, still there");
+	switch_app(&paper, "");
+	ok(!find('c'), "paper: dropped when the timer ran out");
+	ok(!!find('a'), "paper: the target's timer was wound up a window later");
+	see('a', ASAP_SEEN_YOUNG);
+	switch_app(&paper, "");
+	for (i = 0; i < 3; i++)
+		switch_app(&paper, "");
+	ok(is('a', ASAP_TARGET), "paper: an access winds the timer up again");
+	switch_app(&paper, "");
+	ok(!find('a') && out.dropped == 1, "paper: and then it runs out");
+
+	forget();
+	switch_app(&paper, "ab");
+	see('a', ASAP_SEEN_GONE);
+	switch_app(&paper, "");
+	ok(!find('a') && find('b'), "paper: what is unmapped is dropped at once");
+}
+
+static void test_account(void)
+{
+	forget();
+	switch_app(&paper, "abcdef");
+	see('a', ASAP_SEEN_MAPPED | ASAP_SEEN_YOUNG);
+	see('b', ASAP_SEEN_MAPPED);
+	see('c', ASAP_SEEN_CACHED);
+	see('d', ASAP_SEEN_CACHED);
+	see('e', ASAP_SEEN_MAPPED | ASAP_SEEN_GONE);
+	switch_app(&paper, "cfx");
+	ok(out.fetched == 5, "account: mapped and cached pages were fetched");
+	ok(out.used == 2, "account: young, or found in the swap cache, is used");
+	ok(out.wasted == 2, "account: old, or never looked for, is wasted");
+	ok(out.lost == 1, "account: unmapped before we looked is lost");
+	ok(out.faulted == 2, "account: a hit in the swap cache is no miss");
+}
+
+static void test_adaptive(void)
+{
+	unsigned int i;
+
+	forget();
+	switch_app(&adaptive, "ab");
+	ok(is('a', ASAP_TARGET), "adaptive: nothing known, one use is enough");
+
+	for (i = 0; i < 20; i++) {
+		see('a', ASAP_SEEN_MAPPED | ASAP_SEEN_YOUNG);
+		switch_app(&adaptive, "");
+	}
+	ok(is('a', ASAP_TARGET), "adaptive: used every time, fetched every time");
+	ok(!find('b'), "adaptive: never used again, forgotten");
+	ok(asap_model_chance(&model, 0xff) > 900,
+	   "adaptive: a steady page is as good as certain");
+
+	/* Pages that come once and never again: the app teaches not to try. */
+	forget();
+	for (i = 0; i < 20; i++) {
+		char once[] = { 'A' + i, 'a' + i, 0 };
+
+		switch_app(&adaptive, once);
+	}
+	switch_app(&adaptive, "!");
+	ok(is('!', ASAP_CANDIDATE),
+	   "adaptive: where one use is followed by none, one use is not enough");
+
+	/* Every second switch: the pattern tells which. */
+	forget();
+	for (i = 0; i < 40; i++)
+		switch_app(&adaptive, i % 2 ? "" : "p");
+	ok(is('p', ASAP_TARGET), "adaptive: due after a pause");
+	switch_app(&adaptive, "p");
+	ok(is('p', ASAP_CANDIDATE), "adaptive: not due right after its turn");
+
+	forget();
+	switch_app(&adaptive, "a");
+	i = find('a')->hist;
+	see('a', ASAP_SEEN_STALE | ASAP_SEEN_YOUNG);
+	switch_app(&adaptive, "");
+	ok(find('a')->hist == i,
+	   "adaptive: young from before the window teaches nothing");
+	see('a', ASAP_SEEN_UNKNOWN);
+	switch_app(&adaptive, "");
+	ok(find('a')->hist == i, "adaptive: out of sight teaches nothing");
+}
+
+static void test_model(void)
+{
+	unsigned int i;
+
+	forget();
+	ok(asap_model_chance(&model, 1) == 512,
+	   "model: without any experience the odds are even");
+	switch_app(&adaptive, "a");
+	for (i = 0; i < 100000; i++) {
+		see('a', ASAP_SEEN_YOUNG);
+		switch_app(&adaptive, "");
+	}
+	ok(model.trials[0xff] && model.trials[0xff] <= 4096,
+	   "model: counters stay in bounds, however long an app lives");
+	/* What has changed for good is believed after a while. */
+	for (i = 0; i < 8192; i++) {
+		find('a')->hist = 0xff;
+		switch_app(&adaptive, "");
+	}
+	ok(asap_model_chance(&model, 0xff) < 512,
+	   "model: new habits outweigh old ones");
+}
+
+static void test_order(void)
+{
+	u64 plan[8];
+	u32 nr, targets;
+
+	forget();
+	switch_app(&adaptive, "dbca");
+	nr = asap_policy_plan_add(plan, 0, 8, 7, &table);
+	targets = asap_policy_plan_sort(plan, nr, 1);
+	ok(nr == 4 && targets == 4 &&
+	   table.ent[asap_plan_index(plan[0])].vpn == 'd' &&
+	   table.ent[asap_plan_index(plan[3])].vpn == 'a' &&
+	   asap_plan_table(plan[0]) == 7,
+	   "plan: pages come in the order of their touch");
+	nr = asap_policy_plan_add(plan, 0, 8, 7, &table);
+	asap_policy_plan_sort(plan, nr, 2);
+	ok(table.ent[asap_plan_index(plan[0])].vpn == 'b' &&
+	   table.ent[asap_plan_index(plan[1])].vpn == 'd',
+	   "plan: inside a batch they come by address");
+	ok(asap_policy_plan_add(plan, 0, 3, 7, &table) == 3,
+	   "plan: no more than there is room for");
+
+	find('b')->state = ASAP_CANDIDATE;
+	nr = asap_policy_plan_add(plan, 0, 8, 7, &table);
+	targets = asap_policy_plan_sort(plan, nr, 2);
+	ok(targets == 3 && table.ent[asap_plan_index(plan[3])].vpn == 'b',
+	   "plan: candidates come last, to be looked at");
+}
+
+int main(void)
+{
+	printf("TAP version 13\n");
+	test_touches();
+	test_paper();
+	test_account();
+	test_adaptive();
+	test_model();
+	test_order();
+	forget();
+	printf("1..%u\n", tests);
+	return failed != 0;
+}
