@@ -31,6 +31,9 @@ DECLARE_STATIC_KEY_FALSE(asap_key);
 void __asap_swap_fault(struct mm_struct *mm, unsigned long addr,
 		       unsigned int nr);
 void __asap_fresh_fault(struct mm_struct *mm);
+void __asap_file_miss(struct mm_struct *mm, struct file *file, pgoff_t index);
+void __asap_file_read(struct mm_struct *mm, struct file *file, loff_t pos,
+		      size_t count);
 void __asap_fork(struct mm_struct *mm, struct mm_struct *oldmm);
 void __asap_exec(struct linux_binprm *bprm, struct mm_struct *oldmm);
 void __asap_exit(struct mm_struct *mm);
@@ -69,6 +72,51 @@ static inline void asap_fresh_fault(struct mm_struct *mm)
 {
 	if (asap_window_open(mm))
 		__asap_fresh_fault(mm);
+}
+
+/**
+ * asap_file_miss - the page cache has not got what is asked for
+ * @mm: who asks; NULL for a kernel thread
+ * @file: the file
+ * @index: the page
+ *
+ * Context: Fault path or read(). Does not sleep.
+ */
+static inline void asap_file_miss(struct mm_struct *mm, struct file *file,
+				  pgoff_t index)
+{
+	if (IS_ENABLED(CONFIG_ASAP_FILE) && mm && asap_window_open(mm))
+		__asap_file_miss(mm, file, index);
+}
+
+/**
+ * asap_file_read - read() has got pages
+ * @mm: who reads; NULL for a kernel thread
+ * @file: the file
+ * @pos: where the read began, in bytes
+ * @count: how many bytes it got; 0 or an error for none
+ *
+ * Context: read(). Does not sleep.
+ */
+static inline void asap_file_read(struct mm_struct *mm, struct file *file,
+				  loff_t pos, ssize_t count)
+{
+	if (IS_ENABLED(CONFIG_ASAP_FILE) && count > 0 && mm &&
+	    asap_window_open(mm))
+		__asap_file_read(mm, file, pos, count);
+}
+
+/**
+ * asap_wants_old_prefault - shall a page that is mapped ahead be mapped old?
+ * @mm: where
+ *
+ * In a window the accessed bit must tell a touch from a mapping made ahead.
+ *
+ * Context: Fault path. Does not sleep.
+ */
+static inline bool asap_wants_old_prefault(struct mm_struct *mm)
+{
+	return IS_ENABLED(CONFIG_ASAP_FILE) && asap_window_open(mm);
 }
 
 /**
@@ -130,6 +178,14 @@ static inline void asap_exit(struct mm_struct *mm)
 static inline void asap_swap_fault(struct mm_struct *mm, unsigned long addr,
 				   unsigned int nr) { }
 static inline void asap_fresh_fault(struct mm_struct *mm) { }
+static inline void asap_file_miss(struct mm_struct *mm, struct file *file,
+				  pgoff_t index) { }
+static inline void asap_file_read(struct mm_struct *mm, struct file *file,
+				  loff_t pos, ssize_t count) { }
+static inline bool asap_wants_old_prefault(struct mm_struct *mm)
+{
+	return false;
+}
 static inline void asap_mm_init(struct mm_struct *mm) { }
 static inline void asap_fork(struct mm_struct *mm, struct mm_struct *oldmm) { }
 static inline void asap_exec(struct linux_binprm *bprm,

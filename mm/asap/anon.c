@@ -56,8 +56,7 @@
  */
 struct anon_walk {
 	struct mm_struct *mm;
-	struct vm_area_struct *vma;
-	bool mmap_locked;
+	struct asap_vma lock;
 	unsigned long addr;
 	pte_t *pte;
 	spinlock_t *ptl;
@@ -73,32 +72,7 @@ static void walk_unlock_pte(struct anon_walk *walk)
 static void walk_unlock(struct anon_walk *walk)
 {
 	walk_unlock_pte(walk);
-	if (!walk->vma)
-		return;
-	if (walk->mmap_locked)
-		mmap_read_unlock(walk->mm);
-	else
-		vma_end_read(walk->vma);
-	walk->vma = NULL;
-	walk->mmap_locked = false;
-}
-
-/* Return: 0, -EAGAIN if the VMA is contended, -EFAULT if there is none. */
-static int walk_lock_vma(struct anon_walk *walk, unsigned long addr)
-{
-	walk->vma = lock_vma_under_rcu(walk->mm, addr);
-	if (walk->vma)
-		return 0;
-	/* No VMA, or a writer has it: the mmap_lock knows which. */
-	if (!mmap_read_trylock(walk->mm))
-		return -EAGAIN;
-	walk->vma = vma_lookup(walk->mm, addr);
-	if (!walk->vma) {
-		mmap_read_unlock(walk->mm);
-		return -EFAULT;
-	}
-	walk->mmap_locked = true;
-	return 0;
+	asap_vma_unlock(&walk->lock);
 }
 
 /*
@@ -110,11 +84,11 @@ static int walk_lock_vma(struct anon_walk *walk, unsigned long addr)
  */
 static int walk_to(struct anon_walk *walk, unsigned long addr)
 {
+	struct vm_area_struct *vma = walk->lock.vma;
 	pmd_t *pmd;
 	int err;
 
-	if (walk->vma &&
-	    (addr < walk->vma->vm_start || addr >= walk->vma->vm_end))
+	if (vma && (addr < vma->vm_start || addr >= vma->vm_end))
 		walk_unlock(walk);
 	if (walk->pte && (addr & PMD_MASK) == (walk->addr & PMD_MASK)) {
 		walk->pte += (long)(addr - walk->addr) >> PAGE_SHIFT;
@@ -122,13 +96,14 @@ static int walk_to(struct anon_walk *walk, unsigned long addr)
 		return 0;
 	}
 	walk_unlock_pte(walk);
-	if (!walk->vma) {
-		err = walk_lock_vma(walk, addr);
+	if (!walk->lock.vma) {
+		err = asap_vma_lock(&walk->lock, walk->mm, addr);
 		if (err)
 			return err;
 	}
-	if (!walk->vma->anon_vma || is_vm_hugetlb_page(walk->vma) ||
-	    (walk->vma->vm_flags & (VM_LOCKED | VM_PFNMAP | VM_IO)))
+	vma = walk->lock.vma;
+	if (!vma->anon_vma || is_vm_hugetlb_page(vma) ||
+	    (vma->vm_flags & (VM_LOCKED | VM_PFNMAP | VM_IO)))
 		return -EFAULT;
 	pmd = mm_find_pmd(walk->mm, addr);
 	if (!pmd)
@@ -172,9 +147,9 @@ static void look_present(struct anon_walk *walk, struct asap_ent *ent, pte_t pte
 {
 	struct folio *folio;
 
-	if (!ptep_clear_young_notify(walk->vma, walk->addr, walk->pte))
+	if (!ptep_clear_young_notify(walk->lock.vma, walk->addr, walk->pte))
 		return;
-	folio = vm_normal_folio(walk->vma, walk->addr, pte);
+	folio = vm_normal_folio(walk->lock.vma, walk->addr, pte);
 	if (folio)
 		folio_set_young(folio);
 	ent->seen |= ASAP_SEEN_STALE;
@@ -205,7 +180,7 @@ static bool fetch_look(struct anon_walk *walk, struct asap_run *run,
 		asap_run_count(run, ASAP_FETCH_EMPTY);
 		return false;
 	}
-	f->mpol = vma_mpol_get(walk->vma, addr, &f->ilx);
+	f->mpol = vma_mpol_get(walk->lock.vma, addr, &f->ilx);
 	return true;
 }
 
@@ -273,7 +248,7 @@ static bool folio_suits(struct folio *folio, swp_entry_t entry,
 /* As do_swap_page() does it, but old, and without giving the slot free. */
 static void map_folio(struct anon_walk *walk, struct folio *folio, pte_t old)
 {
-	struct vm_area_struct *vma = walk->vma;
+	struct vm_area_struct *vma = walk->lock.vma;
 	swp_entry_t entry = pte_to_swp_entry(old);
 	struct page *page = folio_page(folio, 0);
 	rmap_t rmap_flags = RMAP_NONE;
@@ -317,7 +292,7 @@ static enum asap_fetch fetch_map(struct anon_walk *walk, struct anon_fetch *f)
 		return ASAP_FETCH_CACHED;
 	if (err || !pte_same(ptep_get(walk->pte), f->pte))
 		return ASAP_FETCH_RACED;
-	if (!folio_suits(f->folio, pte_to_swp_entry(f->pte), walk->vma,
+	if (!folio_suits(f->folio, pte_to_swp_entry(f->pte), walk->lock.vma,
 			 walk->addr))
 		return ASAP_FETCH_UNSUITED;
 	map_folio(walk, f->folio, f->pte);
@@ -445,8 +420,8 @@ static void look_one(struct anon_walk *walk, struct asap_ent *ent,
 			ent->seen |= ASAP_SEEN_GONE;
 		return;
 	}
-	young = ptep_clear_young_notify(walk->vma, walk->addr, walk->pte);
-	folio = vm_normal_folio(walk->vma, walk->addr, pte);
+	young = ptep_clear_young_notify(walk->lock.vma, walk->addr, walk->pte);
+	folio = vm_normal_folio(walk->lock.vma, walk->addr, pte);
 	if (young) {
 		ent->seen |= ASAP_SEEN_YOUNG;
 		if (folio)

@@ -74,19 +74,17 @@ struct mm_struct *asap_member_mmget(struct asap_member *member)
 }
 
 /**
- * asap_member_vnr - the PID of a member's thread group
+ * asap_member_pid - the thread group of a member
  * @member: the member
  *
  * A member that came by fork() had no PID at that time; the owner of its mm has
  * one now. Without CONFIG_MEMCG an mm does not know its owner.
  *
  * Context: app->lock held.
- * Return: the PID as the caller sees it, or 0 if there is none.
+ * Return: the struct pid, alive as long as the member; NULL if there is none.
  */
-pid_t asap_member_vnr(const struct asap_member *member)
+struct pid *asap_member_pid(struct asap_member *member)
 {
-	pid_t nr = pid_vnr(member->pid);
-
 #ifdef CONFIG_MEMCG
 	if (!member->pid && member->mm) {
 		struct task_struct *owner;
@@ -94,10 +92,34 @@ pid_t asap_member_vnr(const struct asap_member *member)
 		rcu_read_lock();
 		owner = rcu_dereference(member->mm->owner);
 		if (owner)
-			nr = task_tgid_vnr(owner);
+			member->pid = get_pid(task_tgid(owner));
 		rcu_read_unlock();
 	}
 #endif
+	return member->pid;
+}
+
+/**
+ * asap_app_members - the members of an app, each with a reference
+ * @app: the app
+ * @member: written: room for %ASAP_MAX_MEMBERS
+ *
+ * Context: Process context. Does not sleep.
+ * Return: how many; each is to be given back by asap_member_put().
+ */
+u32 asap_app_members(struct asap_app *app, struct asap_member **member)
+{
+	struct asap_member *pos;
+	u32 nr = 0;
+
+	spin_lock(&app->lock);
+	list_for_each_entry(pos, &app->members, node) {
+		refcount_inc(&pos->ref);
+		/* While it is linked its PID can still be learned. */
+		asap_member_pid(pos);
+		member[nr++] = pos;
+	}
+	spin_unlock(&app->lock);
 	return nr;
 }
 
@@ -368,6 +390,7 @@ int asap_app_create(const char *name)
 	ida_init(&app->ids);
 	INIT_LIST_HEAD(&app->departed);
 	asap_window_init(app);
+	asap_file_init(app);
 	app->kobj.kset = asap_apps;
 	err = kobject_init_and_add(&app->kobj, &asap_app_ktype, NULL, "%s",
 				   name);
@@ -424,6 +447,7 @@ void asap_apps_close_windows(void)
  */
 void asap_app_free(struct asap_app *app)
 {
+	asap_file_forget(app);
 	asap_window_destroy(app);
 	asap_log_destroy(&app->log);
 	ida_destroy(&app->ids);

@@ -59,6 +59,16 @@ static struct asap_knob knobs[ASAP_NR_KNOBS] = {
 	[ASAP_KNOB_LEARN] = KNOB("learn", 0, 1, 1, 1),
 	[ASAP_KNOB_PREFETCH] = KNOB("prefetch", 0, 1, 1, 1),
 	[ASAP_KNOB_ANON_ENABLED] = KNOB("anon_enabled", 0, 1, 1, 1),
+	[ASAP_KNOB_FILE_ENABLED] = KNOB("file_enabled", 0, 1, 1, 1),
+	/*
+	 * Pages. 16 and 512 are the published values. The adaptive rules know
+	 * single pages; with many requests in flight at once, what lies
+	 * between two targets costs more to read than a second request does.
+	 */
+	[ASAP_KNOB_MERGE_GAP] = KNOB("merge_gap_pages", 0, ASAP_EXTENT_MAX,
+				     16, 1),
+	[ASAP_KNOB_EXTENT_MAX] = KNOB("extent_max_pages", 1, ASAP_EXTENT_MAX,
+				      512, 512),
 	/* Windows; 4 is the published value. */
 	[ASAP_KNOB_ANON_TTL] = KNOB("anon_ttl_switches", 1, 255, 4, 4),
 	[ASAP_KNOB_WINDOW_TIMEOUT_MS] = KNOB("window_timeout_ms", 10, 600000,
@@ -208,6 +218,9 @@ KNOB_PARAM(policy, ASAP_KNOB_POLICY);
 KNOB_PARAM(learn, ASAP_KNOB_LEARN);
 KNOB_PARAM(prefetch, ASAP_KNOB_PREFETCH);
 KNOB_PARAM(anon_enabled, ASAP_KNOB_ANON_ENABLED);
+KNOB_PARAM(file_enabled, ASAP_KNOB_FILE_ENABLED);
+KNOB_PARAM(merge_gap_pages, ASAP_KNOB_MERGE_GAP);
+KNOB_PARAM(extent_max_pages, ASAP_KNOB_EXTENT_MAX);
 KNOB_PARAM(anon_ttl_switches, ASAP_KNOB_ANON_TTL);
 KNOB_PARAM(window_timeout_ms, ASAP_KNOB_WINDOW_TIMEOUT_MS);
 KNOB_PARAM(max_pages_per_switch, ASAP_KNOB_MAX_PAGES);

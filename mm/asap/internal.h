@@ -31,6 +31,7 @@
 
 #include <linux/asap.h>
 #include <linux/atomic.h>
+#include <linux/hashtable.h>
 #include <linux/idr.h>
 #include <linux/kobject.h>
 #include <linux/ktime.h>
@@ -39,6 +40,7 @@
 #include <linux/refcount.h>
 #include <linux/spinlock.h>
 #include <linux/wait.h>
+#include <linux/xarray.h>
 #include <linux/workqueue.h>
 
 #include "policy.h"
@@ -48,6 +50,9 @@
 
 /* Address spaces in one app. */
 #define ASAP_MAX_MEMBERS	1024
+
+/* Pages that are read together at most. */
+#define ASAP_EXTENT_MAX		2048
 
 /* Characters in an app's name. */
 #define ASAP_NAME_MAX		63
@@ -59,7 +64,10 @@ enum asap_knob_id {
 	ASAP_KNOB_LEARN,
 	ASAP_KNOB_PREFETCH,
 	ASAP_KNOB_ANON_ENABLED,
+	ASAP_KNOB_FILE_ENABLED,
 	ASAP_KNOB_ANON_TTL,
+	ASAP_KNOB_MERGE_GAP,
+	ASAP_KNOB_EXTENT_MAX,
 	ASAP_KNOB_WINDOW_TIMEOUT_MS,
 	ASAP_KNOB_MAX_PAGES,
 	ASAP_NR_KNOBS,
@@ -76,8 +84,34 @@ static inline bool asap_enabled(void)
 }
 
 /* log.c: the fault log of an app. */
+enum asap_slot_kind {
+	ASAP_SLOT_ANON,		/* a swap-backed fault */
+	ASAP_SLOT_FILE_MISS,	/* a fault or read() that the page cache missed */
+	ASAP_SLOT_FILE_READ,	/* a read() that it served */
+};
+
+/**
+ * struct asap_slot - one event in the log
+ * @key: anon: first virtual page number; file: the inode's address, which is
+ *	only ever compared with those of files that the app has open
+ * @index: file: first page
+ * @member: anon: whose
+ * @kind: &enum asap_slot_kind
+ * @nr: pages; 65536 and more are logged in parts
+ */
+struct asap_slot {
+	u64 key;
+	u32 index;
+	u16 member:14;
+	u16 kind:2;
+	u16 nr;
+};
+
+static_assert(sizeof(struct asap_slot) == 16);
+static_assert(ASAP_MAX_MEMBERS <= 1 << 14);
+
 struct asap_log {
-	u64 *slot;
+	struct asap_slot *slot;
 	u32 size;
 	atomic_t head;
 	atomic_t dropped;
@@ -86,8 +120,7 @@ struct asap_log {
 int asap_log_init(struct asap_log *log, u32 size);
 void asap_log_destroy(struct asap_log *log);
 void asap_log_reset(struct asap_log *log);
-void asap_log_append(struct asap_log *log, u16 member_id, u64 vpn,
-		     unsigned int order);
+void asap_log_append(struct asap_log *log, struct asap_slot slot);
 u32 asap_log_len(const struct asap_log *log);
 u32 asap_log_count(const struct asap_log *log, u32 *first);
 void asap_log_sort(const struct asap_log *log, u32 *first,
@@ -111,9 +144,13 @@ enum asap_fetch {
 struct asap_stat {
 	u64 switches;
 	struct asap_outcome anon;
+	struct asap_outcome file;
 	u64 fresh_faults;
 	u64 log_dropped;
 	u64 fetch[ASAP_NR_FETCH];
+	u64 file_fetch[ASAP_NR_FETCH];
+	u64 file_first_ns;
+	u64 file_last_ns;
 	u64 duration_ns;	/* start to end */
 	u64 first_ns;		/* start to the first page fetched */
 	u64 last_ns;		/* start to the last page fetched */
@@ -157,6 +194,23 @@ struct asap_member {
 	struct rcu_work free;
 };
 
+/* file.c: what is known of an app's files, and the fetching of a window. */
+struct asap_files {
+	struct asap_table table;	/* of asap_file_vpn() */
+	struct asap_model model;
+	struct xarray by_id;
+	DECLARE_HASHTABLE(by_key, 8);
+	struct asap_extent *ext;	/* in the order of fetching */
+	u32 ext_nr;
+
+	struct work_struct work;
+	bool stop;
+	u32 gap;			/* pages read that are no targets */
+	atomic_t fetch[ASAP_NR_FETCH];
+	u64 first_ns;
+	u64 last_ns;
+};
+
 struct asap_app {
 	struct kobject kobj;
 
@@ -181,6 +235,7 @@ struct asap_app {
 	u32 plan_targets;	/* of these, to be fetched; they come first */
 	struct asap_member *plan_members[ASAP_MAX_MEMBERS]; /* by id, or NULL */
 	struct asap_run run;
+	struct asap_files files;
 	struct asap_stat last;
 	struct asap_stat total;
 
@@ -199,7 +254,8 @@ void asap_apps_close_windows(void);
 void asap_app_free(struct asap_app *app);
 void asap_member_put(struct asap_member *member);
 struct mm_struct *asap_member_mmget(struct asap_member *member);
-pid_t asap_member_vnr(const struct asap_member *member);
+struct pid *asap_member_pid(struct asap_member *member);
+u32 asap_app_members(struct asap_app *app, struct asap_member **member);
 
 static inline struct asap_member *asap_mm_member(unsigned long val)
 {
@@ -207,6 +263,7 @@ static inline struct asap_member *asap_mm_member(unsigned long val)
 }
 
 /* window.c */
+void asap_table_clear_seen(struct asap_table *table);
 void asap_window_init(struct asap_app *app);
 void asap_window_destroy(struct asap_app *app);
 int asap_window_start(struct asap_app *app);
@@ -225,6 +282,16 @@ void asap_run_wait(struct asap_run *run);
 bool asap_run_stopped(const struct asap_run *run);
 void asap_run_count(struct asap_run *run, enum asap_fetch what);
 
+/* vma.c */
+struct asap_vma {
+	struct vm_area_struct *vma;
+	bool mmap_locked;
+};
+
+int asap_vma_lock(struct asap_vma *lock, struct mm_struct *mm,
+		  unsigned long addr);
+void asap_vma_unlock(struct asap_vma *lock);
+
 /* anon.c */
 #ifdef CONFIG_ASAP_ANON
 void asap_anon_fetch(struct asap_run *run, struct mm_struct *mm,
@@ -235,6 +302,27 @@ static inline void asap_anon_fetch(struct asap_run *run, struct mm_struct *mm,
 				   struct asap_ent **ent, unsigned int nr) { }
 static inline void asap_anon_look(struct mm_struct *mm,
 				  struct asap_table *table) { }
+#endif
+
+/* file.c */
+#ifdef CONFIG_ASAP_FILE
+void asap_file_init(struct asap_app *app);
+void asap_file_start(struct asap_app *app);
+void asap_file_stop(struct asap_app *app);
+void asap_file_wait(struct asap_app *app);
+int asap_file_harvest(struct asap_app *app, struct asap_outcome *out);
+void asap_file_forget(struct asap_app *app);
+#else
+static inline void asap_file_init(struct asap_app *app) { }
+static inline void asap_file_start(struct asap_app *app) { }
+static inline void asap_file_stop(struct asap_app *app) { }
+static inline void asap_file_wait(struct asap_app *app) { }
+static inline int asap_file_harvest(struct asap_app *app,
+				    struct asap_outcome *out)
+{
+	return 0;
+}
+static inline void asap_file_forget(struct asap_app *app) { }
 #endif
 
 /* sysfs.c */

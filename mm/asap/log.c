@@ -14,28 +14,6 @@
 
 #include "internal.h"
 
-/* A slot: page number, order of the folio, and who. 57-bit addresses fit. */
-#define SLOT_VPN_BITS	45
-#define SLOT_ORDER_BITS	4
-#define SLOT_ID_SHIFT	(SLOT_VPN_BITS + SLOT_ORDER_BITS)
-
-static_assert(ASAP_MAX_MEMBERS <= 1 << (64 - SLOT_ID_SHIFT));
-
-static u64 slot_vpn(u64 slot)
-{
-	return slot & ((1ULL << SLOT_VPN_BITS) - 1);
-}
-
-static unsigned int slot_pages(u64 slot)
-{
-	return 1U << ((slot >> SLOT_VPN_BITS) & ((1U << SLOT_ORDER_BITS) - 1));
-}
-
-static u16 slot_id(u64 slot)
-{
-	return slot >> SLOT_ID_SHIFT;
-}
-
 /**
  * asap_log_init - allocate a log
  * @log: the log
@@ -79,16 +57,13 @@ void asap_log_reset(struct asap_log *log)
 }
 
 /**
- * asap_log_append - log a fault
+ * asap_log_append - log what an app touched
  * @log: the log
- * @member_id: in which of the app's address spaces
- * @vpn: first page that was mapped
- * @order: log2 of the number of pages that were mapped
+ * @slot: what
  *
  * Context: Any, several CPUs at once, inside rcu_read_lock().
  */
-void asap_log_append(struct asap_log *log, u16 member_id, u64 vpn,
-		     unsigned int order)
+void asap_log_append(struct asap_log *log, struct asap_slot slot)
 {
 	u32 pos;
 
@@ -98,8 +73,7 @@ void asap_log_append(struct asap_log *log, u16 member_id, u64 vpn,
 	pos = atomic_fetch_inc_relaxed(&log->head);
 	if (pos >= log->size)
 		goto full;
-	log->slot[pos] = (u64)member_id << SLOT_ID_SHIFT |
-			 (u64)order << SLOT_VPN_BITS | vpn;
+	log->slot[pos] = slot;
 	return;
 full:
 	atomic_inc(&log->dropped);
@@ -115,7 +89,7 @@ u32 asap_log_len(const struct asap_log *log)
 }
 
 /**
- * asap_log_count - count the pages that each address space faulted on
+ * asap_log_count - count the anonymous pages that each address space faulted on
  * @log: the log; nobody appends to it any more
  * @first: array of %ASAP_MAX_MEMBERS + 1; written: where in a list of pages
  *	sorted by address space those of each one begin
@@ -128,14 +102,15 @@ u32 asap_log_count(const struct asap_log *log, u32 *first)
 
 	memset(first, 0, sizeof(*first) * (ASAP_MAX_MEMBERS + 1));
 	for (i = 0; i < len; i++)
-		first[slot_id(log->slot[i]) + 1] += slot_pages(log->slot[i]);
+		if (log->slot[i].kind == ASAP_SLOT_ANON)
+			first[log->slot[i].member + 1] += log->slot[i].nr;
 	for (i = 1; i <= ASAP_MAX_MEMBERS; i++)
 		first[i] += first[i - 1];
 	return first[ASAP_MAX_MEMBERS];
 }
 
 /**
- * asap_log_sort - list the pages by address space
+ * asap_log_sort - list the anonymous pages by address space
  * @log: the log, unchanged since asap_log_count()
  * @first: from asap_log_count(); when this returns, each element says where the
  *	pages of its address space end
@@ -148,11 +123,13 @@ void asap_log_sort(const struct asap_log *log, u32 *first,
 	unsigned int page;
 
 	for (i = 0; i < len; i++) {
-		u64 slot = log->slot[i];
+		const struct asap_slot *slot = &log->slot[i];
 
-		for (page = 0; page < slot_pages(slot); page++)
-			touch[first[slot_id(slot)]++] = (struct asap_touch) {
-				.vpn = slot_vpn(slot) + page,
+		if (slot->kind != ASAP_SLOT_ANON)
+			continue;
+		for (page = 0; page < slot->nr; page++)
+			touch[first[slot->member]++] = (struct asap_touch) {
+				.vpn = slot->key + page,
 				.order = i,
 			};
 	}

@@ -52,18 +52,20 @@ static int touch_cmp(const void *a, const void *b)
 
 	if (x->vpn != y->vpn)
 		return x->vpn < y->vpn ? -1 : 1;
+	if (x->found != y->found)
+		return x->found ? 1 : -1;
 	if (x->order != y->order)
 		return x->order < y->order ? -1 : 1;
 	return 0;
 }
 
 /**
- * asap_policy_touches - put the faults of one address space in table order
- * @touch: faults as logged; sorted in place
+ * asap_policy_touches - put the touches of a window in table order
+ * @touch: touches in any order; sorted in place
  * @nr: how many
  *
  * Return: how many different pages there are; they come first in @touch, each
- * with the position of its first fault.
+ * with the position of its first fault, if there was one.
  */
 u32 asap_policy_touches(struct asap_touch *touch, u32 nr)
 {
@@ -190,7 +192,8 @@ static bool ent_used(const struct asap_ent *ent, bool *known)
  * @nr_touch: how many
  * @out: figures, added to what is there
  *
- * Entries get %ASAP_SEEN_FAULTED where they were faulted on.
+ * Entries get %ASAP_SEEN_FAULTED where they were faulted on, and
+ * %ASAP_SEEN_YOUNG where they were found.
  *
  * Return: how many pages the table and the faults have between them.
  */
@@ -200,18 +203,23 @@ u32 asap_policy_account(struct asap_table *table,
 {
 	u32 i, t = 0, known = 0;
 
-	out->faulted += nr_touch;
+	for (i = 0; i < nr_touch; i++)
+		out->faulted += !touch[i].found;
 	for (i = 0; i < table->nr; i++) {
 		struct asap_ent *ent = &table->ent[i];
 
 		while (t < nr_touch && touch[t].vpn < ent->vpn)
 			t++;
 		if (t < nr_touch && touch[t].vpn == ent->vpn) {
-			ent->seen |= ASAP_SEEN_FAULTED;
 			known++;
-			/* It found in the swap cache what we left there: a hit. */
-			if (ent->seen & ASAP_SEEN_CACHED)
-				out->faulted--;
+			if (touch[t].found) {
+				ent->seen |= ASAP_SEEN_YOUNG;
+			} else {
+				ent->seen |= ASAP_SEEN_FAULTED;
+				/* It found what we left in the cache: a hit. */
+				if (ent->seen & ASAP_SEEN_CACHED)
+					out->faulted--;
+			}
 		}
 		count_fetched(ent, out);
 	}
@@ -238,6 +246,7 @@ void asap_policy_harvest(const struct asap_params *params,
 			 struct asap_outcome *out)
 {
 	u32 i, t = 0;
+	u16 rank = 0;
 
 	for (i = 0; i < old->nr; i++) {
 		bool known, used = ent_used(&old->ent[i], &known);
@@ -255,9 +264,12 @@ void asap_policy_harvest(const struct asap_params *params,
 
 		if (i == old->nr ||
 		    (t < nr_touch && touch[t].vpn < old->ent[i].vpn)) {
+			/* What was found came with what was waited for before it. */
+			if (!touch[t].found)
+				rank = rank_of(touch[t].order, log_len);
 			*ent = (struct asap_ent) {
 				.vpn = touch[t].vpn,
-				.rank = rank_of(touch[t].order, log_len),
+				.rank = rank,
 				.state = ASAP_CANDIDATE,
 				.ttl = params->ttl,
 				.hist = hist_push(1, true),
@@ -273,11 +285,12 @@ void asap_policy_harvest(const struct asap_params *params,
 		*ent = old->ent[i++];
 		was = ent->state;
 		used = ent_used(ent, &known);
-		if (ent->seen & ASAP_SEEN_FAULTED) {
+		if (ent->seen & ASAP_SEEN_FAULTED)
 			ent->rank = (ent->rank +
 				     rank_of(touch[t].order, log_len)) / 2;
-			t++;
-		}
+		rank = ent->rank;
+		/* The touch of this entry, if there was one. */
+		t += t < nr_touch && touch[t].vpn == ent->vpn;
 		if (!used && (ent->seen & ASAP_SEEN_GONE))
 			stays = false;
 		else if (params->policy == ASAP_POLICY_PAPER)
@@ -370,4 +383,53 @@ u32 asap_policy_plan_sort(u64 *plan, u32 nr, u32 batch)
 		sort(plan + i, n, sizeof(*plan), u64_cmp, NULL);
 	}
 	return targets;
+}
+
+static int extent_cmp(const void *a, const void *b)
+{
+	const struct asap_extent *x = a, *y = b;
+
+	if (x->rank != y->rank)
+		return x->rank < y->rank ? -1 : 1;
+	return x->vpn < y->vpn ? -1 : x->vpn > y->vpn;
+}
+
+/**
+ * asap_policy_extents - put a table's targets together to what is read at once
+ * @table: the table of an app's files
+ * @gap: targets of a file that have fewer pages than this between them merge
+ * @max: the most pages in an extent, 1 to 65535
+ * @ext: written: room for as many extents as there are targets
+ *
+ * Return: how many extents there are, in the order of fetching.
+ */
+u32 asap_policy_extents(const struct asap_table *table, u32 gap, u32 max,
+			struct asap_extent *ext)
+{
+	struct asap_extent *last = NULL;
+	u32 i, nr = 0;
+
+	for (i = 0; i < table->nr; i++) {
+		const struct asap_ent *ent = &table->ent[i];
+
+		if (ent->state != ASAP_TARGET)
+			continue;
+		if (last && last->vpn >> ASAP_FILE_SHIFT ==
+			    ent->vpn >> ASAP_FILE_SHIFT &&
+		    ent->vpn - (last->vpn + last->nr) < max(gap, 1U) &&
+		    ent->vpn - last->vpn < max) {
+			last->nr = ent->vpn - last->vpn + 1;
+			last->rank = min(last->rank, ent->rank);
+			continue;
+		}
+		last = &ext[nr++];
+		*last = (struct asap_extent) {
+			.vpn = ent->vpn,
+			.first = i,
+			.nr = 1,
+			.rank = ent->rank,
+		};
+	}
+	sort(ext, nr, sizeof(*ext), extent_cmp, NULL);
+	return nr;
 }

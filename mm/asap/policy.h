@@ -44,8 +44,8 @@ enum asap_state {
 #define ASAP_SEEN_FETCHED	(ASAP_SEEN_MAPPED | ASAP_SEEN_CACHED)
 
 /**
- * struct asap_ent - one page of one address space
- * @vpn: virtual page number (address in units of pages)
+ * struct asap_ent - one page of one address space, or of the files of an app
+ * @vpn: virtual page number (address in units of pages), or asap_file_vpn()
  * @rank: when it was touched, 0 (first) to 65535 (last) of a window
  * @state: &enum asap_state
  * @ttl: paper: windows left before an entry that is not accessed is dropped
@@ -74,13 +74,38 @@ struct asap_table {
 };
 
 /**
- * struct asap_touch - one demand fault of a window
- * @vpn: virtual page number
+ * struct asap_touch - one page that the app touched in a window
+ * @vpn: virtual page number, or asap_file_vpn()
  * @order: position in the log
+ * @found: it was there: the app did not have to wait, and the log has no
+ *	position for it
  */
 struct asap_touch {
 	u64 vpn;
-	u32 order;
+	u32 order:31;
+	u32 found:1;
+};
+
+/* All files of an app share one table: a file's number stands above the page. */
+#define ASAP_FILE_SHIFT	32
+
+static inline u64 asap_file_vpn(u32 file, u32 index)
+{
+	return (u64)file << ASAP_FILE_SHIFT | index;
+}
+
+/**
+ * struct asap_extent - neighbouring pages of a file that are read together
+ * @vpn: asap_file_vpn() of the first one
+ * @nr: pages
+ * @rank: when the first of its targets was touched
+ * @first: index of the first entry of the table that lies in it
+ */
+struct asap_extent {
+	u64 vpn;
+	u32 first;
+	u16 nr;
+	u16 rank;
 };
 
 /*
@@ -159,5 +184,7 @@ static inline u32 asap_plan_index(u64 item)
 u32 asap_policy_plan_add(u64 *plan, u32 nr, u32 max, u16 table_id,
 			 const struct asap_table *table);
 u32 asap_policy_plan_sort(u64 *plan, u32 nr, u32 batch);
+u32 asap_policy_extents(const struct asap_table *table, u32 gap, u32 max,
+			struct asap_extent *ext);
 
 #endif /* _MM_ASAP_POLICY_H */

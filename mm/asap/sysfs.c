@@ -94,46 +94,57 @@ static u64 percent(u64 part, u64 whole)
 	return whole ? div64_u64(part * 100, whole) : 0;
 }
 
+/* Figures of pages of one kind. */
+static int stat_emit_kind(char *buf, int at, const char *prefix,
+			  const char *kind, const struct asap_outcome *out,
+			  const u64 *fetch, u64 first_ns, u64 last_ns)
+{
+	const struct {
+		const char *name;
+		u64 val;
+	} figures[] = {
+		{ "prefetched", out->fetched },
+		{ "used", out->used },
+		{ "wasted", out->wasted },
+		{ "lost", out->lost },
+		{ "faulted", out->faulted },
+		{ "accuracy_percent", percent(out->used, out->fetched) },
+		{ "recall_percent", percent(out->used,
+					    out->used + out->faulted) },
+		{ "promoted", out->promoted },
+		{ "dropped", out->dropped },
+		{ "first_page_us", div_u64(first_ns, NSEC_PER_USEC) },
+		{ "last_page_us", div_u64(last_ns, NSEC_PER_USEC) },
+	};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(figures); i++)
+		at += sysfs_emit_at(buf, at, "%s%s_%s %llu\n", prefix, kind,
+				    figures[i].name, figures[i].val);
+	for (i = 0; i < ASAP_NR_FETCH; i++)
+		at += sysfs_emit_at(buf, at, "%s%s_%s %llu\n", prefix, kind,
+				    fetch_names[i], fetch[i]);
+	return at;
+}
+
 static int stat_emit(char *buf, int at, const char *prefix,
 		     const struct asap_stat *stat)
 {
-	const struct asap_outcome *anon = &stat->anon;
-	unsigned int i;
-
-	at += sysfs_emit_at(buf, at,
-			    "%sanon_prefetched %llu\n"
-			    "%sanon_used %llu\n"
-			    "%sanon_wasted %llu\n"
-			    "%sanon_lost %llu\n"
-			    "%sanon_faulted %llu\n"
-			    "%sanon_accuracy_percent %llu\n"
-			    "%sanon_recall_percent %llu\n"
-			    "%sanon_promoted %llu\n"
-			    "%sanon_dropped %llu\n",
-			    prefix, anon->fetched, prefix, anon->used,
-			    prefix, anon->wasted, prefix, anon->lost,
-			    prefix, anon->faulted,
-			    prefix, percent(anon->used, anon->fetched),
-			    prefix, percent(anon->used,
-					    anon->used + anon->faulted),
-			    prefix, anon->promoted, prefix, anon->dropped);
-	for (i = 0; i < ASAP_NR_FETCH; i++)
-		at += sysfs_emit_at(buf, at, "%sanon_%s %llu\n", prefix,
-				    fetch_names[i], stat->fetch[i]);
+	at = stat_emit_kind(buf, at, prefix, "anon", &stat->anon, stat->fetch,
+			    stat->first_ns, stat->last_ns);
+	at = stat_emit_kind(buf, at, prefix, "file", &stat->file,
+			    stat->file_fetch, stat->file_first_ns,
+			    stat->file_last_ns);
 	at += sysfs_emit_at(buf, at,
 			    "%sfresh_faults %llu\n"
 			    "%slog_dropped %llu\n"
 			    "%stimeouts %llu\n"
 			    "%sstopped_low_memory %llu\n"
-			    "%sfirst_page_us %llu\n"
-			    "%slast_page_us %llu\n"
 			    "%swindow_us %llu\n"
 			    "%sharvest_us %llu\n",
 			    prefix, stat->fresh_faults,
 			    prefix, stat->log_dropped, prefix, stat->timeouts,
 			    prefix, stat->low_memory,
-			    prefix, div_u64(stat->first_ns, NSEC_PER_USEC),
-			    prefix, div_u64(stat->last_ns, NSEC_PER_USEC),
 			    prefix, div_u64(stat->duration_ns, NSEC_PER_USEC),
 			    prefix, div_u64(stat->harvest_ns, NSEC_PER_USEC));
 	return at;
@@ -233,7 +244,7 @@ static ssize_t procs_show(struct kobject *kobj, struct kobj_attribute *attr,
 	spin_lock(&app->lock);
 	list_for_each_entry(member, &app->members, node)
 		at += sysfs_emit_at(buf, at, "%d\n",
-				    asap_member_vnr(member));
+				    pid_vnr(asap_member_pid(member)));
 	spin_unlock(&app->lock);
 	return at;
 }
@@ -286,9 +297,11 @@ static ssize_t app_stat_show(struct kobject *kobj, struct kobj_attribute *attr,
 
 	mutex_lock(&app->mutex);
 	at = sysfs_emit(buf, "processes %u\nswitches %llu\n"
-			"anon_candidates %llu\nanon_targets %llu\n", members,
+			"anon_candidates %llu\nanon_targets %llu\n"
+			"file_candidates %llu\nfile_targets %llu\n", members,
 			app->total.switches, app->last.anon.candidates,
-			app->last.anon.targets);
+			app->last.anon.targets, app->last.file.candidates,
+			app->last.file.targets);
 	at = stat_emit(buf, at, "last_", &app->last);
 	at = stat_emit(buf, at, "total_", &app->total);
 	mutex_unlock(&app->mutex);
@@ -351,7 +364,7 @@ static ssize_t targets_read(struct file *file, struct kobject *kobj,
 		member = app->plan_members[asap_plan_table(app->plan[nr])];
 		ent = &member->anon.ent[asap_plan_index(app->plan[nr])];
 		spin_lock(&app->lock);
-		pid = asap_member_vnr(member);
+		pid = pid_vnr(asap_member_pid(member));
 		spin_unlock(&app->lock);
 		snprintf(line, sizeof(line), TARGET_LINE, pid,
 			 ent->vpn << PAGE_SHIFT);

@@ -18,7 +18,6 @@
  */
 #define pr_fmt(fmt) "asap: " fmt
 
-#include <linux/log2.h>
 #include <linux/mm.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
@@ -45,8 +44,12 @@ void __asap_swap_fault(struct mm_struct *mm, unsigned long addr,
 	val = READ_ONCE(mm->asap);
 	if (val & ASAP_MM_OPEN) {
 		member = asap_mm_member(val);
-		asap_log_append(&member->app->log, member->id,
-				addr >> PAGE_SHIFT, ilog2(nr));
+		asap_log_append(&member->app->log, (struct asap_slot) {
+				.key = addr >> PAGE_SHIFT,
+				.member = member->id,
+				.kind = ASAP_SLOT_ANON,
+				.nr = nr,
+			});
 		trace_asap_fault(&member->app->kobj, mm, addr, nr);
 	}
 	rcu_read_unlock();
@@ -98,6 +101,7 @@ static void window_open(struct asap_app *app)
 			nr = app->plan_nr;
 	}
 	asap_run_start(&app->run, nr);
+	asap_file_start(app);
 	queue_delayed_work(asap_wq, &app->timeout_work,
 			   msecs_to_jiffies(asap_knob(ASAP_KNOB_WINDOW_TIMEOUT_MS)));
 	trace_asap_start(&app->kobj, nr);
@@ -113,6 +117,7 @@ static void window_close(struct asap_app *app)
 	list_for_each_entry(member, &app->members, node)
 		WRITE_ONCE(member->mm->asap, (unsigned long)member);
 	asap_run_stop(&app->run);
+	asap_file_stop(app);
 	queue_work(asap_wq, &app->harvest_work);
 }
 
@@ -242,7 +247,11 @@ static void mark_unknown(struct asap_table *table)
 		table->ent[i].seen |= ASAP_SEEN_UNKNOWN;
 }
 
-static void clear_seen(struct asap_table *table)
+/**
+ * asap_table_clear_seen - forget what a window saw of a table's entries
+ * @table: the table
+ */
+void asap_table_clear_seen(struct asap_table *table)
 {
 	u32 i;
 
@@ -272,14 +281,14 @@ static void harvest_member(struct asap_app *app, struct asap_member *member,
 	nr_touch = asap_policy_touches(touch, nr_touch);
 	nr = asap_policy_account(&member->anon, touch, nr_touch, out);
 	if (!mm || !asap_knob(ASAP_KNOB_LEARN)) {
-		clear_seen(&member->anon);
+		asap_table_clear_seen(&member->anon);
 		return;
 	}
 	if (nr) {
 		new.ent = kvmalloc_array(nr, sizeof(*new.ent), GFP_KERNEL);
 		/* Short of memory, this window teaches nothing. */
 		if (!new.ent) {
-			clear_seen(&member->anon);
+			asap_table_clear_seen(&member->anon);
 			return;
 		}
 	}
@@ -344,7 +353,7 @@ static void harvest_failed(struct asap_app *app)
 
 	for (id = 0; id < ASAP_MAX_MEMBERS; id++)
 		if (app->plan_members[id])
-			clear_seen(&app->plan_members[id]->anon);
+			asap_table_clear_seen(&app->plan_members[id]->anon);
 	pr_warn_ratelimited("%s: out of memory, this switch is not learned\n",
 			    kobject_name(&app->kobj));
 }
@@ -395,7 +404,7 @@ static void log_grow(struct asap_log *log)
 }
 
 static void stat_collect(struct asap_app *app, const struct asap_outcome *out,
-			 u64 began_ns)
+			 const struct asap_outcome *file, u64 began_ns)
 {
 	struct asap_stat *last = &app->last, *total = &app->total;
 	unsigned int i;
@@ -403,6 +412,7 @@ static void stat_collect(struct asap_app *app, const struct asap_outcome *out,
 	*last = (struct asap_stat) {
 		.switches = 1,
 		.anon = *out,
+		.file = *file,
 		.fresh_faults = atomic_read(&app->fresh_faults),
 		.log_dropped = atomic_read(&app->log.dropped),
 		.duration_ns = app->closed_ns - app->opened_ns,
@@ -412,6 +422,12 @@ static void stat_collect(struct asap_app *app, const struct asap_outcome *out,
 	};
 	for (i = 0; i < ASAP_NR_FETCH; i++)
 		last->fetch[i] = atomic_read(&app->run.fetch[i]);
+	for (i = 0; i < ASAP_NR_FETCH; i++)
+		last->file_fetch[i] = atomic_read(&app->files.fetch[i]);
+	if (app->files.last_ns) {
+		last->file_first_ns = app->files.first_ns - app->opened_ns;
+		last->file_last_ns = app->files.last_ns - app->opened_ns;
+	}
 	if (atomic64_read(&app->run.last_ns)) {
 		last->first_ns = atomic64_read(&app->run.first_ns) -
 				 app->opened_ns;
@@ -433,6 +449,7 @@ static void tables_acquire(struct asap_app *app)
 	/* Fault hooks that still saw the window bit. */
 	synchronize_rcu();
 	asap_run_wait(&app->run);
+	asap_file_wait(app);
 }
 
 /* Back to IDLE, or into the window that somebody asked for meanwhile. */
@@ -451,7 +468,7 @@ static void harvest_fn(struct work_struct *work)
 {
 	struct asap_app *app = container_of(work, struct asap_app,
 					    harvest_work);
-	struct asap_outcome out = {};
+	struct asap_outcome out = {}, file = {};
 	LIST_HEAD(departed);
 	u64 began_ns;
 
@@ -463,9 +480,11 @@ static void harvest_fn(struct work_struct *work)
 	harvest_members(app, &departed);
 	if (harvest_log(app, &departed, &out))
 		harvest_failed(app);
+	if (asap_file_harvest(app, &file))
+		harvest_failed(app);
 	members_put(&departed);
 	plan_build(app);
-	stat_collect(app, &out, began_ns);
+	stat_collect(app, &out, &file, began_ns);
 	trace_asap_end(&app->kobj, app->last.duration_ns, out.fetched, out.used,
 		       out.faulted);
 	trace_asap_learn(&app->kobj, out.promoted, out.dropped, out.candidates,
@@ -541,6 +560,7 @@ int asap_window_forget(struct asap_app *app)
 	plan_release(app);
 	kvfree(app->plan);
 	app->plan = NULL;
+	asap_file_forget(app);
 	memset(&app->model, 0, sizeof(app->model));
 	memset(&app->last, 0, sizeof(app->last));
 	memset(&app->total, 0, sizeof(app->total));
