@@ -5,8 +5,8 @@
 #
 # usage: run-tests.sh [GROUP...]
 #
-#   host    scripts/tests/*.sh, and "make test" of tools/asap (the policy, in
-#           user space)
+#   host    scripts/tests/*.sh, and "make test" in each folder of tools/asap
+#           that knows it (the policy, in user space)
 #   asap    the selftests and KUnit suites, in a guest with the asap kernel
 #   debug   the same in a guest with the debug kernel
 #
@@ -132,9 +132,12 @@ for g in "${groups[@]}"; do
 			[ "${t##*/}" != lib.sh ] || continue
 			host_suite "$(basename "$t" .sh)" "$t"
 		done
-		if [ -f "$ASAP_TREE/tools/asap/Makefile" ]; then
-			host_suite policy make -s -C "$ASAP_TREE/tools/asap" test
-		fi
+		for t in "$ASAP_TREE"/tools/asap/*/Makefile; do
+			grep -q -s '^test:' "$t" || continue
+			name=$(basename "$(dirname "$t")")
+			host_suite "tools-$name" make -s -C "$(dirname "$t")" test \
+				KERNEL="$ASAP_TREE" O="$ASAP_CACHE/build/tools-$name"
+		done
 		;;
 	asap | debug)
 		guest_suites "$g" ;;

@@ -36,13 +36,14 @@ G
 check "one that counts instructions" verdict 0 300 --icount <<'G'
 [ "$(nproc)" = 1 ]
 G
-truncate -s 1M "$scratch/disk"
-check "one with two disks" verdict 0 300 --drive "$scratch/disk" --drive "$scratch/disk,snapshot=on" <<'G'
+truncate -s 1M "$scratch/disk" "$scratch/disk2"
+check "one with two disks" verdict 0 300 --drive "$scratch/disk" --drive "$scratch/disk2,snapshot=on" <<'G'
 [ -b /dev/vda ] && [ -b /dev/vdb ] || exit 1
 echo there >/dev/vda
 echo lost >/dev/vdb
 G
 check "the disk has what was written" same there "$(head -n 1 "$scratch/disk" | tr -d '\0')"
+check "an image with snapshot=on stays as it was" cmp -n 1048576 "$scratch/disk2" /dev/zero
 check "a guest that panics" verdict 97 300 <<'G'
 echo c >/proc/sysrq-trigger
 sleep 1000
