@@ -186,6 +186,7 @@ static inline bool asap_wants_old_prefault(struct mm_struct *mm)
 {
 	return false;
 }
+
 static inline void asap_mm_init(struct mm_struct *mm) { }
 static inline void asap_fork(struct mm_struct *mm, struct mm_struct *oldmm) { }
 static inline void asap_exec(struct linux_binprm *bprm,

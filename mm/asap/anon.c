@@ -59,7 +59,7 @@ struct anon_walk {
 	struct asap_vma lock;
 	unsigned long addr;
 	pte_t *pte;
-	spinlock_t *ptl;
+	spinlock_t *ptl;		/* of the page table, held while @pte is set */
 };
 
 static void walk_unlock_pte(struct anon_walk *walk)

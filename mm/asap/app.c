@@ -23,6 +23,7 @@
 /* Faults that an app's log has room for at first: 256 KiB of log. */
 #define LOG_SIZE	32768
 
+/* Apps come and go, and ASAP is turned on and off, one at a time. */
 DEFINE_MUTEX(asap_apps_lock);
 
 /* Harvests, time-outs, and freeing what fault hooks may still look at. */

@@ -29,9 +29,9 @@ struct asap_knob {
 	const char *name;
 	const char *const *words;	/* values by name, or NULL for numbers */
 	int min, max;
-	int defaults[ASAP_NR_POLICIES];
+	int defaults[ASAP_NR_POLICIES];	/* what holds until somebody sets it */
 	int val;
-	bool set;			/* by somebody, not by the policy */
+	bool set;
 };
 
 static const char *const policy_words[] = {
@@ -42,7 +42,7 @@ static const char *const policy_words[] = {
 
 #define KNOB(_name, _min, _max, _paper, _adaptive) {			\
 	.name = _name, .min = _min, .max = _max,			\
-	.defaults = { _paper, _adaptive }, .val = _adaptive,		\
+	.defaults = { _paper, _adaptive },				\
 }
 
 static struct asap_knob knobs[ASAP_NR_KNOBS] = {
@@ -53,12 +53,16 @@ static struct asap_knob knobs[ASAP_NR_KNOBS] = {
 		.name = "policy",
 		.words = policy_words,
 		.max = ASAP_NR_POLICIES - 1,
-		.defaults = { ASAP_POLICY_ADAPTIVE, ASAP_POLICY_ADAPTIVE },
 		.val = ASAP_POLICY_ADAPTIVE,
+		.set = true,
 	},
 	[ASAP_KNOB_LEARN] = KNOB("learn", 0, 1, 1, 1),
 	[ASAP_KNOB_PREFETCH] = KNOB("prefetch", 0, 1, 1, 1),
 	[ASAP_KNOB_ANON_ENABLED] = KNOB("anon_enabled", 0, 1, 1, 1),
+	/* Windows; 10 is the published value. */
+	[ASAP_KNOB_PROFILE_SWITCHES] = KNOB("profile_switches", 1, 255, 10, 10),
+	/* Windows; published as "more than eight" of ten. */
+	[ASAP_KNOB_PROFILE_MIN_HITS] = KNOB("profile_min_hits", 1, 255, 9, 8),
 	[ASAP_KNOB_FILE_ENABLED] = KNOB("file_enabled", 0, 1, 1, 1),
 	/*
 	 * Pages. 16 and 512 are the published values. The adaptive rules know
@@ -85,7 +89,12 @@ static struct asap_knob knobs[ASAP_NR_KNOBS] = {
  */
 int asap_knob(enum asap_knob_id id)
 {
-	return READ_ONCE(knobs[id].val);
+	const struct asap_knob *knob = &knobs[id];
+
+	/* Paired with knob_set(): what is set has its value. */
+	if (smp_load_acquire(&knob->set))
+		return READ_ONCE(knob->val);
+	return knob->defaults[READ_ONCE(knobs[ASAP_KNOB_POLICY].val)];
 }
 
 /**
@@ -117,19 +126,13 @@ static int knob_parse(const struct asap_knob *knob, const char *buf, int *val)
 /* Context: Any; allocates nothing. Writers are serialised by the caller. */
 static int knob_set(struct asap_knob *knob, const char *buf)
 {
-	struct asap_knob *other;
 	int val, err;
 
 	err = knob_parse(knob, buf, &val);
 	if (err)
 		return err;
 	WRITE_ONCE(knob->val, val);
-	knob->set = true;
-	if (knob != &knobs[ASAP_KNOB_POLICY])
-		return 0;
-	for (other = knobs; other < knobs + ASAP_NR_KNOBS; other++)
-		if (!other->set)
-			WRITE_ONCE(other->val, other->defaults[val]);
+	smp_store_release(&knob->set, true);
 	return 0;
 }
 
@@ -221,6 +224,8 @@ KNOB_PARAM(anon_enabled, ASAP_KNOB_ANON_ENABLED);
 KNOB_PARAM(file_enabled, ASAP_KNOB_FILE_ENABLED);
 KNOB_PARAM(merge_gap_pages, ASAP_KNOB_MERGE_GAP);
 KNOB_PARAM(extent_max_pages, ASAP_KNOB_EXTENT_MAX);
+KNOB_PARAM(profile_switches, ASAP_KNOB_PROFILE_SWITCHES);
+KNOB_PARAM(profile_min_hits, ASAP_KNOB_PROFILE_MIN_HITS);
 KNOB_PARAM(anon_ttl_switches, ASAP_KNOB_ANON_TTL);
 KNOB_PARAM(window_timeout_ms, ASAP_KNOB_WINDOW_TIMEOUT_MS);
 KNOB_PARAM(max_pages_per_switch, ASAP_KNOB_MAX_PAGES);
@@ -286,7 +291,7 @@ static int __init asap_init(void)
 	mutex_lock(&asap_apps_lock);
 	err = set_enabled(true);
 	if (err)
-		WRITE_ONCE(knobs[ASAP_KNOB_ENABLED].val, 0);
+		knob_set(&knobs[ASAP_KNOB_ENABLED], "0");
 	mutex_unlock(&asap_apps_lock);
 	if (err)
 		pr_err("cannot start: %d\n", err);

@@ -245,8 +245,9 @@ static void view_add_vmas(struct view *view, struct asap_member *member,
 {
 	struct vm_area_struct *vma;
 	struct inode *inode, *last = NULL;
-	VMA_ITERATOR(vmi, mm, 0);
+	struct vma_iterator vmi;
 
+	vma_iter_init(&vmi, mm, 0);
 	for_each_vma(vmi, vma) {
 		if (!vma->vm_file || (vma->vm_flags & (VM_IO | VM_PFNMAP)) ||
 		    view->nr_maps == view->max_maps)
@@ -434,9 +435,10 @@ static void extent_read(struct asap_files *files, const struct asap_extent *ext,
 		else
 			__clear_bit(i, absent);
 	}
-	ent = &files->table.ent[ext->first];
-	for (; ent < files->table.ent + files->table.nr &&
-	       ent->vpn < ext->vpn + nr; ent++) {
+	for (i = ext->first; i < files->table.nr; i++) {
+		ent = &files->table.ent[i];
+		if (ent->vpn >= ext->vpn + nr)
+			break;
 		if (!test_bit(ent->vpn - ext->vpn, absent))
 			continue;
 		ent->seen |= ASAP_SEEN_CACHED;
@@ -706,7 +708,7 @@ static void table_scan(struct touches *t, const struct open_map *map,
 	struct asap_vma lock;
 	struct folio *folio;
 	pte_t *start_pte, *pte;
-	spinlock_t *ptl;
+	spinlock_t *ptl; /* of the page table */
 	pmd_t *pmd;
 
 	if (asap_vma_lock(&lock, mm, addr))
@@ -891,9 +893,11 @@ int asap_file_harvest(struct asap_app *app, struct asap_outcome *out)
 {
 	struct asap_params params = {
 		.policy = asap_knob(ASAP_KNOB_POLICY),
-		.ttl = asap_knob(ASAP_KNOB_ANON_TTL),
+		.file = true,
+		.min_hits = asap_knob(ASAP_KNOB_PROFILE_MIN_HITS),
 	};
 	struct asap_files *files = &app->files;
+	u32 profile = asap_knob(ASAP_KNOB_PROFILE_SWITCHES);
 	struct asap_table new = {};
 	struct asap_file_key key;
 	struct touches t = {};
@@ -928,10 +932,14 @@ int asap_file_harvest(struct asap_app *app, struct asap_outcome *out)
 	new.ent = kvmalloc_array(nr, sizeof(*new.ent), GFP_KERNEL);
 	if (!new.ent)
 		goto clear;
+	params.profiling = files->profiled < profile;
+	params.profile_ends = files->profiled + 1 == profile;
 	asap_policy_harvest(&params, &files->model, &files->table, t.touch,
 			    nr_touch, asap_log_len(&app->log), &new, out);
 	kvfree(files->table.ent);
 	files->table = new;
+	if (params.profiling)
+		files->profiled++;
 	err = 0;
 clear:
 	asap_table_clear_seen(&files->table);
@@ -1018,7 +1026,33 @@ void asap_file_forget(struct asap_app *app)
 	files->table = (struct asap_table) {};
 	files->ext = NULL;
 	files->ext_nr = 0;
+	files->profiled = 0;
 	memset(&files->model, 0, sizeof(files->model));
+}
+
+/**
+ * asap_file_profile_end - end the profile with the windows that it has seen
+ * @app: the app
+ *
+ * With fewer windows than were planned, a candidate needs as many fewer accesses.
+ *
+ * Context: Process context. app->mutex held, no window open.
+ * Return: 0; -EINVAL if no profile is under way; -ENOMEM.
+ */
+int asap_file_profile_end(struct asap_app *app)
+{
+	struct asap_files *files = &app->files;
+	u32 planned = asap_knob(ASAP_KNOB_PROFILE_SWITCHES);
+
+	if (!files->profiled || files->profiled >= planned)
+		return -EINVAL;
+	if (asap_knob(ASAP_KNOB_POLICY) == ASAP_POLICY_PAPER)
+		asap_policy_candidates(&files->table,
+				       DIV_ROUND_UP(asap_knob(ASAP_KNOB_PROFILE_MIN_HITS) *
+						    files->profiled, planned));
+	files->profiled = planned;
+	files_prune(files);
+	return extents_build(files);
 }
 
 /* Hooks. */

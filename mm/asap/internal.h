@@ -65,6 +65,8 @@ enum asap_knob_id {
 	ASAP_KNOB_PREFETCH,
 	ASAP_KNOB_ANON_ENABLED,
 	ASAP_KNOB_FILE_ENABLED,
+	ASAP_KNOB_PROFILE_SWITCHES,
+	ASAP_KNOB_PROFILE_MIN_HITS,
 	ASAP_KNOB_ANON_TTL,
 	ASAP_KNOB_MERGE_GAP,
 	ASAP_KNOB_EXTENT_MAX,
@@ -200,6 +202,7 @@ struct asap_files {
 	struct asap_model model;
 	struct xarray by_id;
 	DECLARE_HASHTABLE(by_key, 8);
+	u32 profiled;			/* windows that the profile has seen */
 	struct asap_extent *ext;	/* in the order of fetching */
 	u32 ext_nr;
 
@@ -214,7 +217,7 @@ struct asap_files {
 struct asap_app {
 	struct kobject kobj;
 
-	spinlock_t lock;
+	spinlock_t lock;	/* what follows, up to timed_out */
 	enum asap_app_state state;
 	bool restart;		/* open a window again when the harvest is done */
 	bool dead;		/* removed: nothing may start any more */
@@ -226,7 +229,7 @@ struct asap_app {
 	u64 closed_ns;
 	bool timed_out;
 
-	struct mutex mutex;
+	struct mutex mutex;	/* what follows */
 	struct asap_log log;	/* its buffer; hooks append without a lock */
 	atomic_t fresh_faults;
 	struct asap_model model;
@@ -271,6 +274,7 @@ int asap_window_end(struct asap_app *app);
 void asap_window_close(struct asap_app *app);
 void asap_window_shutdown(struct asap_app *app);
 int asap_window_forget(struct asap_app *app);
+int asap_window_profile(struct asap_app *app, bool start);
 
 /* work.c */
 int asap_workers_start(void);
@@ -312,6 +316,7 @@ void asap_file_stop(struct asap_app *app);
 void asap_file_wait(struct asap_app *app);
 int asap_file_harvest(struct asap_app *app, struct asap_outcome *out);
 void asap_file_forget(struct asap_app *app);
+int asap_file_profile_end(struct asap_app *app);
 #else
 static inline void asap_file_init(struct asap_app *app) { }
 static inline void asap_file_start(struct asap_app *app) { }
@@ -322,7 +327,12 @@ static inline int asap_file_harvest(struct asap_app *app,
 {
 	return 0;
 }
+
 static inline void asap_file_forget(struct asap_app *app) { }
+static inline int asap_file_profile_end(struct asap_app *app)
+{
+	return -EINVAL;
+}
 #endif
 
 /* sysfs.c */

@@ -26,6 +26,7 @@
  * A pattern that was met too seldom to be judged borrows from the estimate that
  * the bits themselves give (Laplace's rule of succession).
  */
+#include <linux/bits.h>
 #include <linux/kernel.h>
 #include <linux/string.h>
 #include <linux/sort.h>
@@ -34,7 +35,7 @@
 
 /* Outcomes kept for a page; the sentinel is the bit above them. */
 #define HIST_BITS	7
-#define HIST_FULL	(1U << HIST_BITS)
+#define HIST_FULL	BIT(HIST_BITS)
 
 /* A pattern counts for this many trials before its own outcomes outweigh it. */
 #define PRIOR_WEIGHT	4
@@ -160,6 +161,25 @@ static bool paper_step(const struct asap_params *params, struct asap_ent *ent,
 }
 
 /*
+ * The published rules for files. The profile counts; what it leaves are the
+ * candidates, and nothing joins them later. A candidate that the page cache
+ * misses is a target, until it is fetched and not accessed.
+ */
+static bool paper_file_step(const struct asap_params *params,
+			    struct asap_ent *ent, bool used)
+{
+	if (params->profiling) {
+		ent->state = ASAP_CANDIDATE;
+		return !params->profile_ends || ent->ttl >= params->min_hits;
+	}
+	if (ent->seen & ASAP_SEEN_FAULTED)
+		ent->state = ASAP_TARGET;
+	else if ((ent->seen & ASAP_SEEN_FETCHED) && !used)
+		ent->state = ASAP_CANDIDATE;
+	return true;
+}
+
+/*
  * The adaptive rules. An entry whose use could not be observed (its PTE was
  * young before we looked, or it could not be looked at) keeps its history.
  */
@@ -172,6 +192,35 @@ static bool adaptive_step(const struct asap_model *model, struct asap_ent *ent,
 		return false;
 	ent->state = asap_model_chance(model, ent->hist) >= CHANCE_FETCH ?
 		     ASAP_TARGET : ASAP_CANDIDATE;
+	return true;
+}
+
+static bool step(const struct asap_params *params,
+		 const struct asap_model *model, struct asap_ent *ent, bool used,
+		 bool known)
+{
+	/* Both policies profile: one may follow the other. */
+	if (params->file && params->profiling && used && ent->ttl < U8_MAX)
+		ent->ttl++;
+	if (params->policy == ASAP_POLICY_ADAPTIVE)
+		return adaptive_step(model, ent, used, known);
+	if (params->file)
+		return paper_file_step(params, ent, used);
+	return paper_step(params, ent, used);
+}
+
+/* An entry for a page that was not known. Return: whether it shall be. */
+static bool step_new(const struct asap_params *params,
+		     const struct asap_model *model, struct asap_ent *ent)
+{
+	if (params->file) {
+		ent->ttl = 0;
+		if (params->policy == ASAP_POLICY_PAPER && !params->profiling)
+			return false;
+		return step(params, model, ent, true, false);
+	}
+	if (params->policy == ASAP_POLICY_ADAPTIVE)
+		return adaptive_step(model, ent, true, false);
 	return true;
 }
 
@@ -274,9 +323,11 @@ void asap_policy_harvest(const struct asap_params *params,
 				.ttl = params->ttl,
 				.hist = hist_push(1, true),
 			};
-			if (params->policy == ASAP_POLICY_ADAPTIVE)
-				adaptive_step(model, ent, true, false);
 			t++;
+			if (!step_new(params, model, ent)) {
+				out->dropped++;
+				continue;
+			}
 			out->promoted += ent->state == ASAP_TARGET;
 			new->nr++;
 			continue;
@@ -291,13 +342,8 @@ void asap_policy_harvest(const struct asap_params *params,
 		rank = ent->rank;
 		/* The touch of this entry, if there was one. */
 		t += t < nr_touch && touch[t].vpn == ent->vpn;
-		if (!used && (ent->seen & ASAP_SEEN_GONE))
-			stays = false;
-		else if (params->policy == ASAP_POLICY_PAPER)
-			stays = paper_step(params, ent, used);
-		else
-			stays = adaptive_step(model, ent, used, known);
-		if (!stays) {
+		stays = used || !(ent->seen & ASAP_SEEN_GONE);
+		if (!stays || !step(params, model, ent, used, known)) {
 			out->dropped++;
 			continue;
 		}
@@ -383,6 +429,24 @@ u32 asap_policy_plan_sort(u64 *plan, u32 nr, u32 batch)
 		sort(plan + i, n, sizeof(*plan), u64_cmp, NULL);
 	}
 	return targets;
+}
+
+/**
+ * asap_policy_candidates - keep what a profile makes candidates, drop the rest
+ * @table: the table of an app's files
+ * @min_hits: accesses that make a candidate
+ */
+void asap_policy_candidates(struct asap_table *table, u32 min_hits)
+{
+	u32 i, nr = 0;
+
+	for (i = 0; i < table->nr; i++) {
+		if (table->ent[i].ttl < min_hits)
+			continue;
+		table->ent[nr] = table->ent[i];
+		table->ent[nr++].state = ASAP_CANDIDATE;
+	}
+	table->nr = nr;
 }
 
 static int extent_cmp(const void *a, const void *b)

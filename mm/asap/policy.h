@@ -48,7 +48,8 @@ enum asap_state {
  * @vpn: virtual page number (address in units of pages), or asap_file_vpn()
  * @rank: when it was touched, 0 (first) to 65535 (last) of a window
  * @state: &enum asap_state
- * @ttl: paper: windows left before an entry that is not accessed is dropped
+ * @ttl: anonymous, paper: windows left before an entry that is not accessed is
+ *	dropped; file: windows of the profile in which it was accessed
  * @hist: adaptive: outcomes of the last seven windows, newest in bit 0, 1 for
  *	accessed, below a sentinel bit that tells how many there are
  * @seen: ASAP_SEEN_* of the window that is open
@@ -120,11 +121,19 @@ struct asap_model {
 /**
  * struct asap_params - knobs that a decision depends on
  * @policy: &enum asap_policy
- * @ttl: lifetime of an entry that is not accessed, in windows (paper)
+ * @ttl: lifetime of an entry that is not accessed, in windows (anonymous, paper)
+ * @file: the table is one of files
+ * @profiling: the window belongs to the profile
+ * @profile_ends: it is the last one of the profile
+ * @min_hits: accesses in the profile that make a file page a candidate (paper)
  */
 struct asap_params {
 	enum asap_policy policy;
 	u8 ttl;
+	bool file;
+	bool profiling;
+	bool profile_ends;
+	u8 min_hits;
 };
 
 /**
@@ -184,6 +193,7 @@ static inline u32 asap_plan_index(u64 item)
 u32 asap_policy_plan_add(u64 *plan, u32 nr, u32 max, u16 table_id,
 			 const struct asap_table *table);
 u32 asap_policy_plan_sort(u64 *plan, u32 nr, u32 batch);
+void asap_policy_candidates(struct asap_table *table, u32 min_hits);
 u32 asap_policy_extents(const struct asap_table *table, u32 gap, u32 max,
 			struct asap_extent *ext);
 

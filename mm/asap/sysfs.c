@@ -308,6 +308,31 @@ static ssize_t app_stat_show(struct kobject *kobj, struct kobj_attribute *attr,
 	return at;
 }
 
+static ssize_t profile_show(struct kobject *kobj, struct kobj_attribute *attr,
+			    char *buf)
+{
+	struct asap_app *app = to_app(kobj);
+	u32 planned = asap_knob(ASAP_KNOB_PROFILE_SWITCHES);
+	u32 seen;
+
+	mutex_lock(&app->mutex);
+	seen = min(app->files.profiled, planned);
+	mutex_unlock(&app->mutex);
+	return sysfs_emit(buf, "%u/%u\n", seen, planned);
+}
+
+static ssize_t profile_store(struct kobject *kobj, struct kobj_attribute *attr,
+			     const char *buf, size_t count)
+{
+	int err = -EINVAL;
+
+	if (sysfs_streq(buf, "start"))
+		err = asap_window_profile(to_app(kobj), true);
+	else if (sysfs_streq(buf, "stop"))
+		err = asap_window_profile(to_app(kobj), false);
+	return err ? refuse("profile", buf, count, err) : count;
+}
+
 static ssize_t reset_store(struct kobject *kobj, struct kobj_attribute *attr,
 			   const char *buf, size_t count)
 {
@@ -324,6 +349,8 @@ static struct kobj_attribute switch_attr =
 	__ATTR(switch, 0600, switch_show, switch_store);
 static struct kobj_attribute app_stat_attr =
 	__ATTR(stat, 0400, app_stat_show, NULL);
+static struct kobj_attribute profile_attr =
+	__ATTR(profile, 0600, profile_show, profile_store);
 static struct kobj_attribute reset_attr =
 	__ATTR(reset, 0200, NULL, reset_store);
 
@@ -331,6 +358,7 @@ static struct attribute *app_attrs[] = {
 	&procs_attr.attr,
 	&switch_attr.attr,
 	&app_stat_attr.attr,
+	&profile_attr.attr,
 	&reset_attr.attr,
 	NULL,
 };

@@ -32,7 +32,7 @@
 #include <trace/events/asap.h>
 
 /* A log that overflowed is doubled for the next window, up to 8 MiB. */
-#define LOG_SIZE_MAX	(1U << 20)
+#define LOG_SIZE_MAX	BIT(19)
 
 void __asap_swap_fault(struct mm_struct *mm, unsigned long addr,
 		       unsigned int nr)
@@ -452,6 +452,27 @@ static void tables_acquire(struct asap_app *app)
 	asap_file_wait(app);
 }
 
+/*
+ * Have them between windows, where nobody uses them: claimed here, a window that
+ * is asked for waits until tables_release().
+ *
+ * Context: app->mutex held.
+ */
+static int tables_claim(struct asap_app *app)
+{
+	int err = 0;
+
+	spin_lock(&app->lock);
+	if (app->dead)
+		err = -ENODEV;
+	else if (app->state != ASAP_IDLE)
+		err = -EBUSY;
+	else
+		app->state = ASAP_ENDING;
+	spin_unlock(&app->lock);
+	return err;
+}
+
 /* Back to IDLE, or into the window that somebody asked for meanwhile. */
 static void tables_release(struct asap_app *app)
 {
@@ -541,17 +562,10 @@ void asap_window_shutdown(struct asap_app *app)
 int asap_window_forget(struct asap_app *app)
 {
 	unsigned int id;
-	int err = 0;
+	int err;
 
 	mutex_lock(&app->mutex);
-	spin_lock(&app->lock);
-	if (app->dead)
-		err = -ENODEV;
-	else if (app->state != ASAP_IDLE)
-		err = -EBUSY;
-	else
-		app->state = ASAP_ENDING;
-	spin_unlock(&app->lock);
+	err = tables_claim(app);
 	if (err)
 		goto unlock;
 	for (id = 0; id < ASAP_MAX_MEMBERS; id++)
@@ -564,6 +578,33 @@ int asap_window_forget(struct asap_app *app)
 	memset(&app->model, 0, sizeof(app->model));
 	memset(&app->last, 0, sizeof(app->last));
 	memset(&app->total, 0, sizeof(app->total));
+	tables_release(app);
+unlock:
+	mutex_unlock(&app->mutex);
+	return err;
+}
+
+/**
+ * asap_window_profile - begin or end an app's file profile
+ * @app: the app
+ * @start: begin anew, and forget what is known of its files; or end it now
+ *
+ * Context: Process context, sleeps.
+ * Return: 0; -EBUSY while a window is open or being evaluated; -EINVAL if there
+ * is no profile to end; -ENODEV if the app was removed.
+ */
+int asap_window_profile(struct asap_app *app, bool start)
+{
+	int err;
+
+	mutex_lock(&app->mutex);
+	err = tables_claim(app);
+	if (err)
+		goto unlock;
+	if (start)
+		asap_file_forget(app);
+	else
+		err = asap_file_profile_end(app);
 	tables_release(app);
 unlock:
 	mutex_unlock(&app->mutex);

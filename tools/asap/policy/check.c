@@ -59,13 +59,42 @@ void check_plan(const u64 *plan, u32 nr, u32 targets, u32 batch,
 		free(met[i]);
 }
 
+/* Every target is in one extent, which knows it, and no extent is too long. */
+void check_extents(const struct asap_table *table, u32 gap, u32 max)
+{
+	struct asap_extent *ext = malloc((table->nr + 1) * sizeof(*ext));
+	u32 i, e, nr, targets = 0, covered = 0;
+
+	CHECK(ext);
+	for (i = 0; i < table->nr; i++)
+		targets += table->ent[i].state == ASAP_TARGET;
+	nr = asap_policy_extents(table, gap, max, ext);
+	CHECK(nr <= targets);
+	for (e = 0; e < nr; e++) {
+		u64 end = ext[e].vpn + ext[e].nr;
+
+		CHECK(ext[e].nr && ext[e].nr <= max);
+		CHECK(!e || ext[e - 1].rank <= ext[e].rank);
+		CHECK(table->ent[ext[e].first].vpn == ext[e].vpn);
+		CHECK(ext[e].vpn >> ASAP_FILE_SHIFT ==
+		      (end - 1) >> ASAP_FILE_SHIFT);
+		for (i = ext[e].first; i < table->nr; i++) {
+			if (table->ent[i].vpn >= end)
+				break;
+			covered += table->ent[i].state == ASAP_TARGET;
+		}
+	}
+	CHECK(covered == targets);
+	free(ext);
+}
+
 void window(const struct asap_params *params, struct asap_model *model,
 	    struct asap_table *table, struct asap_touch *touch, u32 nr,
 	    struct asap_outcome *out)
 {
 	struct asap_outcome mine = {};
 	struct asap_table new = {};
-	u32 i, distinct, room, fetched = 0;
+	u32 i, distinct, room, found, fetched = 0;
 
 	for (i = 0; i < table->nr; i++)
 		fetched += !!(table->ent[i].seen & ASAP_SEEN_FETCHED);
@@ -81,6 +110,9 @@ void window(const struct asap_params *params, struct asap_model *model,
 	CHECK(mine.fetched == fetched);
 	CHECK(mine.used + mine.wasted + mine.lost == mine.fetched);
 	CHECK(mine.faulted <= distinct);
+	for (i = 0, found = 0; i < distinct; i++)
+		found += touch[i].found;
+	CHECK(mine.faulted <= distinct - found);
 
 	/* Exactly the room that was asked for, so that ASan sees one too many. */
 	new.ent = malloc((room ? room : 1) * sizeof(*new.ent));

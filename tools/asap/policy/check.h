@@ -23,6 +23,7 @@
 void check_table(const struct asap_table *table);
 void check_plan(const u64 *plan, u32 nr, u32 targets, u32 batch,
 		const struct asap_table *tables, u32 nr_tables);
+void check_extents(const struct asap_table *table, u32 gap, u32 max);
 
 /**
  * window - one harvest of one table, with everything checked that must hold

@@ -33,14 +33,19 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
 	struct asap_outcome out;
 	u32 i, t;
 
+	memset(&params, 0, sizeof(params));
 	params.policy = take(&in) % ASAP_NR_POLICIES;
 	params.ttl = take(&in);
+	params.file = take(&in) & 1;
+	params.min_hits = take(&in) % 16;
 	while (in.left) {
 		unsigned int batch = 1 + take(&in) % 32;
 		u32 nr = 0, max = 0, targets;
 		u64 *plan;
 
 		memset(&out, 0, sizeof(out));
+		params.profiling = batch & 1;
+		params.profile_ends = batch & 2;
 		for (t = 0; t < NR_TABLES; t++) {
 			struct asap_touch touch[MAX_TOUCHES];
 			u32 n = take(&in) % MAX_TOUCHES;
@@ -51,6 +56,7 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
 				if (touch[i].vpn & 0x80)
 					touch[i].vpn = ~touch[i].vpn;
 				touch[i].order = i;
+				touch[i].found = take(&in) & 1;
 			}
 			for (i = 0; i < tables[t].nr; i++)
 				tables[t].ent[i].seen =
@@ -66,6 +72,8 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
 		CHECK(targets == out.targets);
 		check_plan(plan, nr, targets, batch, tables, NR_TABLES);
 		free(plan);
+		for (t = 0; t < NR_TABLES; t++)
+			check_extents(&tables[t], take(&in), 1 + take(&in));
 	}
 	for (t = 0; t < NR_TABLES; t++)
 		free(tables[t].ent);

@@ -14,8 +14,13 @@ static void ok(int cond, const char *what)
 	failed += !cond;
 }
 
-static const struct asap_params paper = { ASAP_POLICY_PAPER, 4 };
-static const struct asap_params adaptive = { ASAP_POLICY_ADAPTIVE, 4 };
+static const struct asap_params paper = {
+	.policy = ASAP_POLICY_PAPER, .ttl = 4,
+};
+
+static const struct asap_params adaptive = {
+	.policy = ASAP_POLICY_ADAPTIVE, .ttl = 4,
+};
 
 static struct asap_table table;
 static struct asap_model model;
@@ -62,12 +67,14 @@ static int is(u64 vpn, enum asap_state state)
 
 static void test_touches(void)
 {
-	struct asap_touch touch[] = { { 9, 0 }, { 3, 1 }, { 9, 2 }, { 1, 3 } };
+	struct asap_touch touch[] = {
+		{ 9, 0, 1 }, { 3, 1, 0 }, { 9, 2, 0 }, { 1, 3, 0 },
+	};
 	u32 n = asap_policy_touches(touch, 4);
 
 	ok(n == 3 && touch[0].vpn == 1 && touch[1].vpn == 3 &&
-	   touch[2].vpn == 9 && touch[2].order == 0,
-	   "faults are sorted, each page once, the first time counts");
+	   touch[2].vpn == 9 && touch[2].order == 2 && !touch[2].found,
+	   "touches are sorted, each page once, a fault outweighs a find");
 	ok(asap_policy_touches(NULL, 0) == 0, "no faults are no trouble");
 }
 
@@ -198,6 +205,101 @@ static void test_model(void)
 	   "model: new habits outweigh old ones");
 }
 
+/* A window with faults on @vpns, and with @found touched but not waited for. */
+static void switch_files(const struct asap_params *params, const char *vpns,
+			 const char *found)
+{
+	struct asap_touch touch[64];
+	u32 n = 0;
+
+	for (; *vpns; vpns++, n++)
+		touch[n] = (struct asap_touch) { .vpn = *vpns, .order = n };
+	for (; *found; found++, n++)
+		touch[n] = (struct asap_touch) { .vpn = *found, .found = 1 };
+	memset(&out, 0, sizeof(out));
+	window(params, &model, &table, touch, n, &out);
+}
+
+static void test_files(void)
+{
+	struct asap_params params = {
+		.policy = ASAP_POLICY_PAPER, .file = true, .profiling = true,
+		.min_hits = 9,
+	};
+	unsigned int i;
+
+	forget();
+	for (i = 0; i < 10; i++) {
+		params.profile_ends = i == 9;
+		/* a: ten of ten, b: nine, c: eight */
+		switch_files(&params, i < 9 ? "ab" : "a", i < 8 ? "c" : "");
+		if (!i)
+			ok(out.faulted == 2, "files: what was found is no miss");
+	}
+	ok(is('a', ASAP_CANDIDATE) && is('b', ASAP_CANDIDATE) && !find('c'),
+	   "files: more than eight accesses of ten make a candidate");
+
+	params.profiling = false;
+	params.profile_ends = false;
+	switch_files(&params, "ax", "b");
+	ok(is('a', ASAP_TARGET), "files: a candidate that was missed is a target");
+	ok(is('b', ASAP_CANDIDATE), "files: one that was found is not");
+	ok(!find('x'), "files: what the profile left out does not come in");
+	see('a', ASAP_SEEN_CACHED);
+	switch_files(&params, "", "a");
+	ok(is('a', ASAP_TARGET) && out.used == 1, "files: a hit keeps a target");
+	see('a', ASAP_SEEN_CACHED);
+	switch_files(&params, "", "");
+	ok(is('a', ASAP_CANDIDATE) && out.wasted == 1,
+	   "files: a target that was fetched in vain is one no more");
+
+	forget();
+	params.profiling = true;
+	for (i = 0; i < 4; i++)
+		switch_files(&params, i ? "a" : "ab", "");
+	asap_policy_candidates(&table, 4);
+	ok(table.nr == 1 && is('a', ASAP_CANDIDATE),
+	   "files: a profile that ends early leaves what was always there");
+
+	forget();
+	params.policy = ASAP_POLICY_ADAPTIVE;
+	switch_files(&params, "b", "c");
+	ok(is('b', ASAP_TARGET) && is('c', ASAP_TARGET),
+	   "files: the adaptive rules need no profile");
+	ok(find('c')->rank == find('b')->rank,
+	   "files: what was found came with what was waited for");
+}
+
+static void test_extents(void)
+{
+	struct asap_ent ents[] = {
+		{ .vpn = 10, .state = ASAP_TARGET, .rank = 9 },
+		{ .vpn = 11, .state = ASAP_CANDIDATE },
+		{ .vpn = 12, .state = ASAP_TARGET, .rank = 5 },
+		{ .vpn = 15, .state = ASAP_TARGET, .rank = 7 },
+		{ .vpn = asap_file_vpn(1, 0), .state = ASAP_TARGET, .rank = 1 },
+		{ .vpn = asap_file_vpn(1, 1), .state = ASAP_TARGET, .rank = 2 },
+		{ .vpn = asap_file_vpn(1, 2), .state = ASAP_TARGET, .rank = 3 },
+	};
+	struct asap_table t = { ents, 7 };
+	struct asap_extent ext[7];
+	u32 nr;
+
+	nr = asap_policy_extents(&t, 1, 512, ext);
+	ok(nr == 4 && ext[0].vpn == asap_file_vpn(1, 0) && ext[0].nr == 3 &&
+	   ext[0].first == 4 && ext[1].vpn == 12 && ext[3].vpn == 10,
+	   "extents: neighbours merge, the first touched comes first");
+	nr = asap_policy_extents(&t, 2, 512, ext);
+	ok(nr == 3 && ext[1].vpn == 10 && ext[1].nr == 3 && ext[1].rank == 5,
+	   "extents: a gap smaller than the limit is bridged");
+	nr = asap_policy_extents(&t, 16, 512, ext);
+	ok(nr == 2 && ext[1].nr == 6 && ext[1].first == 0,
+	   "extents: another file's pages are no neighbours");
+	nr = asap_policy_extents(&t, 16, 2, ext);
+	ok(nr == 5 && ext[0].nr == 2 && ext[1].nr == 1,
+	   "extents: no longer than the limit");
+}
+
 static void test_order(void)
 {
 	u64 plan[8];
@@ -236,6 +338,8 @@ int main(void)
 	test_adaptive();
 	test_model();
 	test_order();
+	test_files();
+	test_extents();
 	forget();
 	printf("1..%u\n", tests);
 	return failed != 0;

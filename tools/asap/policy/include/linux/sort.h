@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 
+#define U8_MAX	((u8)~0U)
 #define U16_MAX	((u16)~0U)
 
 static inline void sort(void *base, size_t num, size_t size,
