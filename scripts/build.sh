@@ -61,8 +61,17 @@ fail() {
 	die "$1; the log is $log"
 }
 
+# What the configuration is made from.
+inputs() {
+	cat "$ASAP_CACHE/source.version" "$@"
+	"${CC:-gcc}" --version
+	if [ "$tree" = "$ASAP_TREE" ]; then
+		sed -n '/Kconfig/p' "$ASAP_CACHE/tree.files" | (cd "$tree" && xargs -r cat)
+	fi
+}
+
 configure() {
-	local files=() f
+	local files=() f made
 	for f in "${fragments[@]}"; do
 		case $f in
 		asap*)	[ -f "$tree/Kconfig.asap" ] || {
@@ -72,6 +81,11 @@ configure() {
 		esac
 		files+=("$ASAP_TOP/configs/$f.config")
 	done
+	made=$(inputs "${files[@]}" | sha256sum)
+	if [ "$made" = "$(cat "$build/.config.inputs" 2>/dev/null)" ] &&
+	   cmp -s "$build/.config" "$build/.config.made"; then
+		return
+	fi
 	say "config: $flavour: ${fragments[*]}"
 	(
 		cd "$tree"
@@ -110,6 +124,8 @@ configure() {
 	else
 		mv "$build/.config.new" "$build/.config"
 	fi
+	cp "$build/.config" "$build/.config.made"
+	printf '%s\n' "$made" >"$build/.config.inputs"
 }
 
 progress() {

@@ -34,34 +34,6 @@ host_suite() {
 	printf '# exit-status %d\n' "$rc" >>"$tap"
 }
 
-# Split what a guest wrote to its second channel into a file for each suite. The
-# kernel's own older selftests say it all by their exit status.
-split_suites() {
-	awk -v dir="$1" '
-		/^@suite / {
-			name = $2; gsub("/", ".", name)
-			file = dir "/" name ".tap"
-			tap = $2 ~ /^(asap|kunit)\//
-			printf "" >file
-			next
-		}
-		/^@end / {
-			if (!tap && $3 == 4)
-				print "ok - " $2 " # SKIP " last >file
-			else if (!tap)
-				print ($3 ? "not " : "") "ok - " $2 >file
-			print "# exit-status " $3 >file
-			close(file); file = ""; next
-		}
-		/^\|/ && file != "" {
-			last = substr($0, 2)
-			if (last ~ /^ *((not )?ok|1\.\.|TAP|KTAP)/)
-				tap = 1
-			print last >file
-		}
-	' "$2"
-}
-
 # The KUnit suites that our files define.
 kunit_suites() {
 	local f
@@ -92,7 +64,7 @@ guest_suites() {
 	say "test: booting the $flavour kernel; console in $dir/console.log"
 	"$scripts/boot.sh" --kernel "$kernel" --initrd "$ASAP_CACHE/images/tests-$flavour.cpio" \
 		--out "$dir" --mem 2048 --timeout 1800 || rc=$?
-	split_suites "$dir" "$dir/results"
+	awk -v dir="$dir" -f "$scripts/suites.awk" "$dir/results"
 
 	# The boot is a test of its own, and so is each suite's report.
 	{
