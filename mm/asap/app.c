@@ -448,6 +448,8 @@ void asap_apps_close_windows(void)
  */
 void asap_app_free(struct asap_app *app)
 {
+	asap_candidates_load_free(app->load);
+	kvfree(app->text);
 	asap_file_forget(app);
 	asap_window_destroy(app);
 	asap_log_destroy(&app->log);

@@ -242,6 +242,8 @@ static int __init asap_setup(char *val)
 }
 early_param("asap", asap_setup);
 
+static_assert(sizeof(struct asap_stat) % sizeof(u64) == 0);
+
 /**
  * asap_stat_add - add one window's figures to others
  * @sum: the others
@@ -249,8 +251,6 @@ early_param("asap", asap_setup);
  *
  * Times are added as well; &struct asap_stat.switches says what to divide by.
  */
-static_assert(sizeof(struct asap_stat) % sizeof(u64) == 0);
-
 void asap_stat_add(struct asap_stat *sum, const struct asap_stat *stat)
 {
 	unsigned int i;

@@ -432,6 +432,33 @@ u32 asap_policy_plan_sort(u64 *plan, u32 nr, u32 batch)
 }
 
 /**
+ * asap_policy_loaded - decide on the entries of a saved table
+ * @policy: the rules
+ * @min_hits: accesses in a profile that make a candidate
+ * @table: the table of an app's files; only vpn, rank and hist are set
+ *
+ * A saved table is the outcome of a profile: to the published rules, candidates. To
+ * the adaptive ones a page's history says all, as long as the app has taught nothing
+ * else.
+ */
+void asap_policy_loaded(enum asap_policy policy, u8 min_hits,
+			struct asap_table *table)
+{
+	static const struct asap_model nothing;
+	u32 i;
+
+	for (i = 0; i < table->nr; i++) {
+		struct asap_ent *ent = &table->ent[i];
+
+		ent->ttl = min_hits;
+		ent->state = ASAP_CANDIDATE;
+		if (policy == ASAP_POLICY_ADAPTIVE &&
+		    asap_model_chance(&nothing, ent->hist) >= CHANCE_FETCH)
+			ent->state = ASAP_TARGET;
+	}
+}
+
+/**
  * asap_policy_candidates - keep what a profile makes candidates, drop the rest
  * @table: the table of an app's files
  * @min_hits: accesses that make a candidate

@@ -193,6 +193,8 @@ static inline u32 asap_plan_index(u64 item)
 u32 asap_policy_plan_add(u64 *plan, u32 nr, u32 max, u16 table_id,
 			 const struct asap_table *table);
 u32 asap_policy_plan_sort(u64 *plan, u32 nr, u32 batch);
+void asap_policy_loaded(enum asap_policy policy, u8 min_hits,
+			struct asap_table *table);
 void asap_policy_candidates(struct asap_table *table, u32 min_hits);
 u32 asap_policy_extents(const struct asap_table *table, u32 gap, u32 max,
 			struct asap_extent *ext);

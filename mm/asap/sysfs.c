@@ -132,6 +132,8 @@ static int stat_emit(char *buf, int at, const char *prefix,
 {
 	at = stat_emit_kind(buf, at, prefix, "anon", &stat->anon, stat->fetch,
 			    stat->first_ns, stat->last_ns);
+	at += sysfs_emit_at(buf, at, "%sfile_changed %llu\n", prefix,
+			    stat->file_changed);
 	at = stat_emit_kind(buf, at, prefix, "file", &stat->file,
 			    stat->file_fetch, stat->file_first_ns,
 			    stat->file_last_ns);
@@ -408,8 +410,66 @@ static struct bin_attribute targets_attr = {
 	.read = targets_read,
 };
 
+#ifdef CONFIG_ASAP_FILE
+/* A read from the start makes the text anew; what follows reads on in it. */
+static ssize_t candidates_read(struct file *file, struct kobject *kobj,
+			       struct bin_attribute *attr, char *buf, loff_t pos,
+			       size_t count)
+{
+	struct asap_app *app = to_app(kobj);
+	ssize_t ret;
+	char *text;
+
+	mutex_lock(&app->mutex);
+	if (!pos) {
+		text = asap_candidates_text(app, &app->text_len);
+		kvfree(app->text);
+		app->text = IS_ERR(text) ? NULL : text;
+		if (IS_ERR(text)) {
+			ret = PTR_ERR(text);
+			goto unlock;
+		}
+	}
+	ret = 0;
+	if (!app->text)
+		goto unlock;
+	ret = memory_read_from_buffer(buf, count, &pos, app->text,
+				      app->text_len);
+	/* All read: no need to keep it. */
+	if (!ret) {
+		kvfree(app->text);
+		app->text = NULL;
+	}
+unlock:
+	mutex_unlock(&app->mutex);
+	return ret;
+}
+
+static ssize_t candidates_write(struct file *file, struct kobject *kobj,
+				struct bin_attribute *attr, char *buf,
+				loff_t pos, size_t count)
+{
+	struct asap_app *app = to_app(kobj);
+	int err;
+
+	mutex_lock(&app->mutex);
+	err = asap_candidates_write(app, buf, pos, count);
+	mutex_unlock(&app->mutex);
+	return err ?: count;
+}
+
+static struct bin_attribute candidates_attr = {
+	.attr = { .name = "candidates", .mode = 0600 },
+	.read = candidates_read,
+	.write = candidates_write,
+};
+#endif
+
 static struct bin_attribute *app_bin_attrs[] = {
 	&targets_attr,
+#ifdef CONFIG_ASAP_FILE
+	&candidates_attr,
+#endif
 	NULL,
 };
 

@@ -417,13 +417,14 @@ static void stat_collect(struct asap_app *app, const struct asap_outcome *out,
 		.log_dropped = atomic_read(&app->log.dropped),
 		.duration_ns = app->closed_ns - app->opened_ns,
 		.timeouts = app->timed_out,
-		.low_memory = app->run.low_memory,
+		.low_memory = app->run.low_memory || app->files.low_memory,
 		.harvest_ns = ktime_get_ns() - began_ns,
 	};
 	for (i = 0; i < ASAP_NR_FETCH; i++)
 		last->fetch[i] = atomic_read(&app->run.fetch[i]);
 	for (i = 0; i < ASAP_NR_FETCH; i++)
 		last->file_fetch[i] = atomic_read(&app->files.fetch[i]);
+	last->file_changed = app->files.changed;
 	if (app->files.last_ns) {
 		last->file_first_ns = app->files.first_ns - app->opened_ns;
 		last->file_last_ns = app->files.last_ns - app->opened_ns;
@@ -452,13 +453,18 @@ static void tables_acquire(struct asap_app *app)
 	asap_file_wait(app);
 }
 
-/*
- * Have them between windows, where nobody uses them: claimed here, a window that
- * is asked for waits until tables_release().
+/**
+ * asap_window_claim - have an app's tables between windows
+ * @app: the app
+ *
+ * Nobody uses them then. A window that is asked for meanwhile waits until
+ * asap_window_release().
  *
  * Context: app->mutex held.
+ * Return: 0; -EBUSY while a window is open or being evaluated; -ENODEV if the app
+ * was removed.
  */
-static int tables_claim(struct asap_app *app)
+int asap_window_claim(struct asap_app *app)
 {
 	int err = 0;
 
@@ -473,8 +479,15 @@ static int tables_claim(struct asap_app *app)
 	return err;
 }
 
-/* Back to IDLE, or into the window that somebody asked for meanwhile. */
-static void tables_release(struct asap_app *app)
+/**
+ * asap_window_release - let windows open again
+ * @app: the app, claimed or harvested
+ *
+ * Opens the one that somebody asked for meanwhile.
+ *
+ * Context: app->mutex held.
+ */
+void asap_window_release(struct asap_app *app)
 {
 	spin_lock(&app->lock);
 	app->state = ASAP_IDLE;
@@ -511,7 +524,7 @@ static void harvest_fn(struct work_struct *work)
 	trace_asap_learn(&app->kobj, out.promoted, out.dropped, out.candidates,
 			 out.targets);
 	log_grow(&app->log);
-	tables_release(app);
+	asap_window_release(app);
 	mutex_unlock(&app->mutex);
 }
 
@@ -565,7 +578,7 @@ int asap_window_forget(struct asap_app *app)
 	int err;
 
 	mutex_lock(&app->mutex);
-	err = tables_claim(app);
+	err = asap_window_claim(app);
 	if (err)
 		goto unlock;
 	for (id = 0; id < ASAP_MAX_MEMBERS; id++)
@@ -578,7 +591,7 @@ int asap_window_forget(struct asap_app *app)
 	memset(&app->model, 0, sizeof(app->model));
 	memset(&app->last, 0, sizeof(app->last));
 	memset(&app->total, 0, sizeof(app->total));
-	tables_release(app);
+	asap_window_release(app);
 unlock:
 	mutex_unlock(&app->mutex);
 	return err;
@@ -598,14 +611,14 @@ int asap_window_profile(struct asap_app *app, bool start)
 	int err;
 
 	mutex_lock(&app->mutex);
-	err = tables_claim(app);
+	err = asap_window_claim(app);
 	if (err)
 		goto unlock;
 	if (start)
 		asap_file_forget(app);
 	else
 		err = asap_file_profile_end(app);
-	tables_release(app);
+	asap_window_release(app);
 unlock:
 	mutex_unlock(&app->mutex);
 	return err;

@@ -16,6 +16,7 @@
  */
 #include <linux/cpu.h>
 #include <linux/kthread.h>
+#include <linux/memcontrol.h>
 #include <linux/mm.h>
 #include <linux/mmzone.h>
 #include <linux/sched.h>
@@ -181,8 +182,12 @@ static void run_leave(struct asap_run *run)
 	spin_unlock(&asap_runs_lock);
 }
 
-/* Is free memory below the low watermarks, all zones together? */
-static bool memory_low(void)
+/**
+ * asap_memory_low - is free memory below the low watermarks, all zones together?
+ *
+ * Context: Any.
+ */
+bool asap_memory_low(void)
 {
 	unsigned long low = 0;
 	struct zone *zone;
@@ -200,7 +205,7 @@ static bool memory_stays_low(struct asap_run *run)
 {
 	unsigned int tick;
 
-	for (tick = 0; memory_low(); tick++) {
+	for (tick = 0; asap_memory_low(); tick++) {
 		if (tick == LOW_MEMORY_TICKS)
 			return true;
 		schedule_timeout_idle(1);
@@ -208,6 +213,40 @@ static bool memory_stays_low(struct asap_run *run)
 			break;
 	}
 	return false;
+}
+
+/**
+ * asap_memcg_room - may a memory cgroup be charged without reclaim?
+ * @memcg: the group; NULL for none
+ * @nr: pages
+ *
+ * Beyond memory.high whoever charges next is made to wait: that would be the
+ * worker now and the app later.
+ *
+ * Context: Any.
+ */
+bool asap_memcg_room(struct mem_cgroup *memcg, unsigned int nr)
+{
+#ifdef CONFIG_MEMCG
+	for (; memcg && !mem_cgroup_is_root(memcg);
+	     memcg = parent_mem_cgroup(memcg)) {
+		unsigned long usage = page_counter_read(&memcg->memory) + nr;
+
+		if (usage > READ_ONCE(memcg->memory.high) ||
+		    usage > READ_ONCE(memcg->memory.max))
+			return false;
+	}
+#endif
+	return true;
+}
+
+static bool mm_room(struct mm_struct *mm, unsigned int nr)
+{
+	struct mem_cgroup *memcg = get_mem_cgroup_from_mm(mm);
+	bool room = asap_memcg_room(memcg, nr);
+
+	mem_cgroup_put(memcg);
+	return room;
 }
 
 static void run_out_of_memory(struct asap_run *run)
@@ -229,14 +268,16 @@ static unsigned int fetch_member(struct asap_app *app, const u64 *plan,
 	for (n = 0; n < nr && asap_plan_table(plan[n]) == id; n++)
 		ent[n] = &member->anon.ent[asap_plan_index(plan[n])];
 	mm = asap_member_mmget(member);
-	if (mm) {
+	if (mm && mm_room(mm, n)) {
 		asap_anon_fetch(&app->run, mm, ent, n);
-		/* The app may have exited meanwhile; this CPU need not clean up. */
-		mmput_async(mm);
 	} else {
 		for (i = 0; i < n; i++)
-			asap_run_count(&app->run, ASAP_FETCH_STOPPED);
+			asap_run_count(&app->run, mm ? ASAP_FETCH_NO_MEMORY :
+						       ASAP_FETCH_STOPPED);
 	}
+	/* The app may have exited meanwhile; this CPU need not clean up. */
+	if (mm)
+		mmput_async(mm);
 	return n;
 }
 
@@ -274,7 +315,7 @@ static void worker_fn(unsigned int cpu)
 	do {
 		fetch_batch(run);
 	} while (run_has_work(run) && single_task_running() &&
-		 !need_resched() && !kthread_should_park() && !memory_low());
+		 !need_resched() && !kthread_should_park() && !asap_memory_low());
 	sched_setscheduler_nocheck(current, SCHED_IDLE, &param);
 	run_leave(run);
 }
