@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# Sourced by every script: where things lie, and how to speak.
+#
+#   ASAP_TOP      the clone
+#   ASAP_CACHE    everything unpacked or built (default ~/.cache/asap-linux)
+#   CCACHE_DIR    compiler cache (default $ASAP_CACHE/ccache)
+#   JOBS          parallel compiler jobs (default: the number of CPUs)
+#
+# In $ASAP_CACHE:
+#   source/       Debian's kernel source, never edited
+#   tree/         the same with the series applied, kept in step by sync.sh
+#   build/NAME    link to the build folder of kernel flavour NAME
+#   images/       initramfs archives
+
+ASAP_TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+ASAP_CACHE=${ASAP_CACHE:-$HOME/.cache/asap-linux}
+ASAP_SOURCE=$ASAP_CACHE/source
+ASAP_TREE=$ASAP_CACHE/tree
+ASAP_OUT=$ASAP_TOP/out
+CCACHE_DIR=${CCACHE_DIR:-$ASAP_CACHE/ccache}
+JOBS=${JOBS:-$(nproc)}
+export ASAP_TOP ASAP_CACHE ASAP_SOURCE ASAP_TREE ASAP_OUT CCACHE_DIR JOBS
+export LC_ALL=C
+
+say() { printf '%s\n' "$*" >&2; }
+die() { say "error: $*"; exit 1; }

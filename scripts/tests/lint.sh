@@ -1,0 +1,22 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# The compiler's extra warnings (W=1) and sparse, over the objects that are
+# wholly ours: neither may say a word.
+. "$(dirname "$0")/lib.sh"
+
+# quiet MAKE-TARGET...: build in a folder of its own, and show any complaint.
+quiet() {
+	local log=$ASAP_OUT/log/build-lint.log
+	"$ASAP_TOP/scripts/build.sh" lint "$@" W=1 C=2 CF=-D__CHECK_ENDIAN__ || return 1
+	! grep -E '(warning|error):' "$log"
+}
+
+if [ -d "$ASAP_TREE/mm/asap" ]; then
+	# Objects that are up to date would not be compiled, nor looked at.
+	rm -rf "$ASAP_TREE/build-lint/mm/asap"
+	check "mm/asap" quiet mm/asap/
+else
+	skip "mm/asap" "the series has no mm/asap"
+fi
+done_testing

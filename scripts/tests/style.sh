@@ -1,0 +1,52 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Style gates over the clone: shellcheck, checkpatch --strict, codespell, SPDX.
+. "$(dirname "$0")/lib.sh"
+cd "$ASAP_TOP" || exit 1
+
+scripts=(scripts/*.sh scripts/tests/*.sh scripts/guest/* .ci/run)
+while IFS= read -r f; do
+	scripts+=("$f")
+done < <(scripts/apply.sh --list | grep '\.sh$')
+for f in "${scripts[@]}"; do
+	check "shellcheck $f" shellcheck "$f"
+done
+
+checkpatch() {
+	perl "$ASAP_SOURCE/scripts/checkpatch.pl" --root="$ASAP_SOURCE" --strict \
+		--terse --no-summary --show-types "$@"
+}
+
+# A patch beside its file is no mail: it has neither message nor sign-off. It
+# comes by stdin, as checkpatch takes a file that git knows for source text.
+checkpatch_patch() {
+	checkpatch --no-signoff --ignore=COMMIT_MESSAGE - <"$1"
+}
+
+while IFS= read -r f; do
+	case $f in
+	*.patch)	check "checkpatch $f" checkpatch_patch "$f" ;;
+	*)		check "checkpatch $f" checkpatch -f "$f" ;;
+	esac
+done < <(scripts/apply.sh --list)
+
+# Every file of ours that can hold a comment says its licence.
+while IFS= read -r f; do
+	case $f in
+	*.patch | *.md | .* | *.json | series | Documentation/ABI/*) continue ;;
+	esac
+	check "SPDX $f" grep -q -m 1 'SPDX-License-Identifier: ' "$f"
+done < <(git ls-files -co --exclude-standard | while IFS= read -r f; do
+	[ ! -f "$f" ] || printf '%s\n' "$f"; done)
+
+spelling() {
+	git ls-files -co --exclude-standard -z | xargs -0 codespell
+}
+check "codespell" spelling
+
+# shellcheck disable=SC2016
+check "make help lists every verb" same "" "$(
+	comm -3 <(grep -o '^[a-z-]*:' Makefile | tr -d : | sort) \
+		<(make -s help | awk '{ print $2 }' | sort))"
+done_testing
