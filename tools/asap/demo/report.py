@@ -181,6 +181,10 @@ class App:
             "swapin": median(lambda r: r["swapin"]),
             "start": {key: median(lambda r: r["start"][key]) for key in rows[0]["start"]},
         }
+        repeated = [r["repeated"] for r in rows if "repeated" in r]
+        if mode == "off":
+            found["touched"] = median(lambda r: r["touched"])
+            found["repeated"] = rounded(statistics.median(repeated)) if repeated else None
         if mode == "asap":
             found.update((kind, self.kind(kind)) for kind in KINDS)
         return found

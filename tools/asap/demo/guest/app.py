@@ -12,7 +12,7 @@ import socket
 import subprocess
 import time
 
-DATA = os.environ.get("DEMO_DATA", "/srv/demo")
+DATA = "/srv/demo"
 
 
 class AppError(Exception):

@@ -7,6 +7,7 @@ A switch: the app sits frozen in its cgroup, pushed out. The clock starts, `star
 is written (mode asap only), the app thaws and answers one request; the clock
 stops when the answer is complete, and `end` is written.
 """
+import collections
 import gc
 import hashlib
 import importlib
@@ -24,6 +25,9 @@ from questions import Person
 
 # Time that an app has to itself after an answer, before it goes to the background.
 SETTLE_S = 0.2
+
+# How many earlier switches a request's pages are compared with.
+REMEMBERED = 10
 
 PUSHED_OUT = ("off", "asap", "warm", "mapped")
 
@@ -50,6 +54,7 @@ class Switcher:
         self.cgroup = Cgroup(f"app-{name}")
         self.app = importlib.import_module(f"apps.{name}").App(
             name, f"/run/{name}", self.cgroup.path)
+        self.footprints = collections.deque(maxlen=REMEMBERED)
 
     def start(self):
         self.app.start()
@@ -82,7 +87,7 @@ class Switcher:
         questions = self.person.request(seed)
         self.prepare(mode, seed)
         state = self.cgroup.state()
-        swap_before = {pid: memory.swapped(pid) for pid in self.cgroup.pids()}
+        swapped = self.cgroup.swapped_pages() if mode == "off" else None
         before = self.cgroup.stat()
         swapins = memory.key_values(memory.read("/proc/vmstat")).get("pswpin", 0)
 
@@ -99,13 +104,23 @@ class Switcher:
         after = self.cgroup.stat()
         swapins = memory.key_values(memory.read("/proc/vmstat")).get("pswpin", 0) - swapins
         self.to_background()
+        if swapped is not None:
+            extra.update(self.footprint(swapped - self.cgroup.swapped_pages()))
         return {"app": self.name, "mode": mode, "seed": seed, "switch_ms": clock / 1e6,
                 "majflt": after["pgmajfault"] - before["pgmajfault"],
                 "fault": after["pgfault"] - before["pgfault"],
                 "swapin": swapins,
-                "swap_before": sum(map(memory.pages, swap_before.values())),
                 "answer": hashlib.sha256(answer).hexdigest()[:16], "answer_bytes": len(answer),
                 "start": state, **extra}
+
+    def footprint(self, pages):
+        """Of the pages that a request needed: how many, and the share of them that was
+        needed by one of the switches before as well."""
+        found = {"touched": len(pages)}
+        if len(self.footprints) == REMEMBERED and pages:
+            found["repeated"] = len(pages & set().union(*self.footprints)) / len(pages)
+        self.footprints.append(pages)
+        return found
 
 
 def run(config, channel):

@@ -125,10 +125,6 @@ def swapped(pid):
     return found
 
 
-def pages(ranges):
-    return sum(end - start for start, end in ranges) // PAGE
-
-
 def touch(pid, ranges):
     """Read the ranges through the process's page tables, as a debugger would, which
     brings them in and maps them."""
@@ -189,13 +185,18 @@ class Cgroup:
                     break
         else:
             for pid in self.pids():
-                shared = [m for m in mappings(pid)]
+                private = [m.range for m in mappings(pid) if "p" in m.perms]
                 with not_owner():
-                    madvise(pid, [m.range for m in shared if "p" in m.perms], MADV_PAGEOUT)
+                    madvise(pid, private, MADV_PAGEOUT)
         # What an earlier switch brought in and nobody mapped would be found again.
         rest = self.stat().get("swapcached", 0)
         if rest:
             self.reclaim(rest, 200)
+
+    def swapped_pages(self):
+        """The pages in swap, as a set of (pid, page number)."""
+        return {(pid, page) for pid in self.pids() for start, end in swapped(pid)
+                for page in range(start // PAGE, end // PAGE)}
 
     def bring_back(self):
         """Everything into memory, as MADV_WILLNEED leaves it: not mapped yet. It does

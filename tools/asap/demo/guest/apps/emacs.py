@@ -9,6 +9,7 @@ PACKAGES = "emacs-nox"
 
 INIT = f"""
 (setq gc-cons-threshold (* 64 1024 1024))    ; as many people have it
+(setq large-file-warning-threshold nil)
 (setq packages (find-file-noselect "{DATA}/packages.tsv" nil t))
 (setq positions (make-hash-table :test 'equal))
 (setq sections (make-hash-table :test 'equal))
@@ -17,22 +18,23 @@ INIT = f"""
   (while (not (eobp))
     (let* ((start (point))
            (line (buffer-substring-no-properties start (line-end-position)))
-           (fields (split-string line "\\t"))
-           (buffer (or (gethash (nth 2 fields) sections)
-                       (puthash (nth 2 fields) (generate-new-buffer (nth 2 fields)) sections))))
+           (fields (split-string line "\\t")))
       (puthash (car fields) start positions)
-      (with-current-buffer buffer
-        (insert (format "%s %s %s\\n" (car fields) (nth 1 fields) (nth 3 fields))))
+      (push (cons (string-to-number (nth 3 fields))
+                  (format "%s %s %s\\n" (car fields) (nth 1 fields) (nth 3 fields)))
+            (gethash (nth 2 fields) sections))
       (forward-line 1))))
+(maphash (lambda (name lines)
+           (let ((buffer (generate-new-buffer name)))
+             (with-current-buffer buffer
+               (dolist (line (sort lines (lambda (a b) (> (car a) (car b)))))
+                 (insert (cdr line))))
+             (puthash name buffer sections)))
+         sections)
 
 (defun demo-line (name)
   (goto-char (gethash name positions))
   (split-string (buffer-substring-no-properties (point) (line-end-position)) "\\t"))
-
-(maphash (lambda (_ buffer)
-           (with-current-buffer buffer
-             (sort-numeric-fields -3 (point-min) (point-max))))
-         sections)
 
 (defun demo-lines (count)
   (let ((lines nil))

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """Redis with the packages as hashes and sorted sets, asked with pipelined commands."""
+import collections
 import re
 import subprocess
 
@@ -11,11 +12,8 @@ WORD = re.compile("[a-z]{4,}")
 
 
 def command(*words):
-    parts = [b"*%d\r\n" % len(words)]
-    for word in words:
-        word = str(word).encode()
-        parts.append(b"$%d\r\n%s\r\n" % (len(word), word))
-    return b"".join(parts)
+    words = [str(word).encode() for word in words]
+    return b"*%d\r\n" % len(words) + b"".join([b"$%d\r\n%b\r\n" % (len(w), w) for w in words])
 
 
 # A server-side script, as Redis users write for what needs many look-ups.
@@ -61,23 +59,26 @@ class App(Service):
                    stdout=subprocess.DEVNULL)
         self.sock = self.wait_for_socket()
         self.count = 0
-        batch = []
         with open(f"{DATA}/packages.tsv") as table:
-            for line in table:
-                name, version, section, size, maintainer, depends, text = line.rstrip("\n").split("\t")
-                batch += [command("HSET", f"package:{name}", "version", version,
-                                  "section", section, "size", size,
-                                  "maintainer", maintainer, "description", text),
-                          command("ZADD", f"section:{section}", size, name),
-                          command("SADD", f"prefix:{name[:4]}", name)]
-                if depends:
-                    batch.append(command("SADD", f"depends:{name}", *depends.split(",")))
-                batch += [command("SADD", f"word:{word}", name)
-                          for word in set(WORD.findall(text.lower()))]
-                if len(batch) > 1000:
-                    self.call(batch)
-                    batch = []
-        self.call(batch)
+            self.load(table)
+
+    def load(self, table):
+        groups = collections.defaultdict(list)      # the members of the prefixes and words
+        batch = []
+        for line in table:
+            name, version, section, size, maintainer, depends, text = line.rstrip("\n").split("\t")
+            batch += [command("HSET", f"package:{name}", "version", version, "section", section,
+                              "size", size, "maintainer", maintainer, "description", text),
+                      command("ZADD", f"section:{section}", size, name)]
+            if depends:
+                batch.append(command("SADD", f"depends:{name}", *depends.split(",")))
+            groups[f"prefix:{name[:4]}"].append(name)
+            for word in set(WORD.findall(text.lower())):
+                groups[f"word:{word}"].append(name)
+            if len(batch) > 1000:
+                self.call(batch)
+                batch = []
+        self.call(batch + [command("SADD", key, *names) for key, names in groups.items()])
 
     def call(self, commands):
         """Pipelined, with an echo at the end: when that is back, the answer is complete."""
