@@ -43,7 +43,7 @@ mv "$OUT/config.json" "$OUT/guest/"
 echo "demo: booting ${KERNEL##*/} with $MEM_MB MiB (console: $OUT/console.log)" >&2
 rm -f "$OUT/results" "$OUT/result.json" "$OUT/switches.csv"
 "$top/scripts/boot.sh" --kernel "$KERNEL" --initrd "$OUT/initramfs" --out "$OUT" \
-	--mem "$MEM_MB" --drive "$image,snapshot=on" --args "$ZRAM_MB" --timeout "$TIMEOUT" &
+	--mem "$MEM_MB" --append no_timer_check --drive "$image,snapshot=on" --args "$ZRAM_MB" --timeout "$TIMEOUT" &
 boot=$!
 trap 'kill "$boot" 2>/dev/null || true' EXIT
 python3 "$here/report.py" watch "$OUT/results" "$boot"

@@ -7,9 +7,9 @@ search W    the packages whose description has the word W
 closure P   everything that P needs, directly or not, and how large that is
 prefix X    the packages whose names begin with X
 
-A request is a page of questions. As with a person who goes back to an app, most
-of them (USUAL_SHARE) are from a small repertoire, the more usual ones more often
-(Zipf); the others are new, drawn from all that the data holds.
+A request is a page of different questions. As with a person who goes back to an
+app, most of them (USUAL_SHARE) are from a small repertoire, the more usual ones
+more often (Zipf); the others are new, drawn from all that the data holds.
 """
 import json
 import random
@@ -39,5 +39,11 @@ class Person:
     def request(self, seed):
         """The questions of one request, as (kind, argument) pairs."""
         rng = random.Random(f"request {seed}")
-        return [rng.choices(self.usual, self.weights)[0] if rng.random() < USUAL_SHARE
-                else self.new(rng) for _ in range(self.page)]
+        usual = sum(rng.random() < USUAL_SHARE for _ in range(self.page))
+        # Weighted, without replacement: the largest of random() ** (1 / weight).
+        keys = {rng.random() ** (1 / weight): question
+                for weight, question in zip(self.weights, self.usual)}
+        page = [keys[key] for key in sorted(keys, reverse=True)[:usual]]
+        page += [self.new(rng) for _ in range(self.page - usual)]
+        rng.shuffle(page)
+        return page

@@ -38,4 +38,4 @@ echo 1 >$null/power
 
 dd if="$disk" of=/dev/asapdisk bs=4M 2>/dev/null
 echo 3 >/proc/sys/vm/drop_caches
-echo /dev/asapdisk $read_us $ratio
+echo "/dev/asapdisk $read_us $ratio"
