@@ -5,6 +5,7 @@
 # It is kept in ${ASAP_CACHE}/images and made anew only when the package list or
 # the recipe (this file and data.py) changes. Packages come from Debian alone:
 # from the mirror that this machine's own apt uses for bookworm, if it uses one.
+# shellcheck disable=SC2016	# what is in single quotes others expand
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)

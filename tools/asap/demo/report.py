@@ -354,4 +354,7 @@ def report(out):
         sys.exit(f"demo: {len(wrong)} answers differ from those of another mode to the same request")
 
 
-{"config": config, "watch": watch, "report": report}[sys.argv[1]](*sys.argv[2:])
+try:
+    {"config": config, "watch": watch, "report": report}[sys.argv[1]](*sys.argv[2:])
+except KeyboardInterrupt:
+    sys.exit(130)

@@ -42,16 +42,19 @@ mv "$OUT/config.json" "$OUT/guest/"
 
 echo "demo: booting ${KERNEL##*/} with $MEM_MB MiB (console: $OUT/console.log)" >&2
 rm -f "$OUT/results" "$OUT/result.json" "$OUT/switches.csv"
+set -m	# a process group of its own, to end QEMU with it
 "$top/scripts/boot.sh" --kernel "$KERNEL" --initrd "$OUT/initramfs" --out "$OUT" \
-	--mem "$MEM_MB" --append no_timer_check --drive "$image,snapshot=on" --args "$ZRAM_MB" --timeout "$TIMEOUT" &
+	--mem "$MEM_MB" --drive "$image,snapshot=on" --args "$ZRAM_MB" \
+	--append no_timer_check --timeout "$TIMEOUT" &
 boot=$!
-trap 'kill "$boot" 2>/dev/null || true' EXIT
-python3 "$here/report.py" watch "$OUT/results" "$boot"
+set +m
+# Ctrl-C ends the guest; what it measured is still reported.
+trap 'kill -- "-$boot" 2>/dev/null || true' EXIT INT TERM
+python3 "$here/report.py" watch "$OUT/results" "$boot" || true
 status=0
 wait "$boot" || status=$?
-trap - EXIT
+trap - EXIT INT TERM
 [ "$status" -eq 0 ] || echo "demo: the guest ended with status $status; see $OUT/console.log" >&2
 
-# A run that broke off keeps what it measured.
 python3 "$here/report.py" report "$OUT"
 exit "$status"
