@@ -61,8 +61,17 @@ fail() {
 	die "$1; the log is $log"
 }
 
+# What the configuration is made from.
+inputs() {
+	cat "$ASAP_CACHE/source.version" "$@"
+	"${CC:-gcc}" --version
+	if [ "$tree" = "$ASAP_TREE" ]; then
+		sed -n '/Kconfig/p' "$ASAP_CACHE/tree.files" | (cd "$tree" && xargs -r cat)
+	fi
+}
+
 configure() {
-	local files=() f
+	local files=() f made
 	for f in "${fragments[@]}"; do
 		case $f in
 		asap*)	[ -f "$tree/Kconfig.asap" ] || {
@@ -72,6 +81,11 @@ configure() {
 		esac
 		files+=("$ASAP_TOP/configs/$f.config")
 	done
+	made=$(inputs "${files[@]}" | sha256sum)
+	if [ "$made" = "$(cat "$build/.config.inputs" 2>/dev/null)" ] &&
+	   cmp -s "$build/.config" "$build/.config.made"; then
+		return
+	fi
 	say "config: $flavour: ${fragments[*]}"
 	(
 		cd "$tree"
@@ -110,29 +124,25 @@ configure() {
 	else
 		mv "$build/.config.new" "$build/.config"
 	fi
+	cp "$build/.config" "$build/.config.made"
+	printf '%s\n' "$made" >"$build/.config.inputs"
 }
 
 progress() {
 	local objects
 	objects=$(grep -c -E '^  (CC|AS|AR|LD) ' "$log") || true
-	say "build: $flavour: $objects objects (a full build has about 2000), $((SECONDS / 60)) min $((SECONDS % 60)) s: $(tail -n 1 "$log")"
+	say "build: $flavour: $objects objects (a full build has about 1700), $((SECONDS / 60)) min $((SECONDS % 60)) s: $(tail -n 1 "$log")"
 }
 
 configure
 targets=("$@")
 [ $# -gt 0 ] || targets=(bzImage)
 say "build: $flavour: make ${targets[*]}, $JOBS jobs; log in $log"
-kmake "-j$JOBS" "${targets[@]}" >"$log" 2>&1 9>&- &
-pid=$!
-trap 'kill "$pid" 2>/dev/null || true' EXIT
-ticks=0
-while kill -0 "$pid" 2>/dev/null; do
-	sleep 0.5
-	ticks=$((ticks + 1))
-	[ $((ticks % 40)) -ne 0 ] || progress
-done
-wait "$pid" || { trap - EXIT; fail "build $flavour failed"; }
-trap - EXIT
+# The ticker's sleep outlives it: it must hold neither the lock nor our output.
+while sleep 20 >/dev/null 2>&1; do progress; done >&2 9>&- &
+ticker=$!
+trap 'kill "$ticker" 2>/dev/null || true' EXIT
+kmake "-j$JOBS" "${targets[@]}" >"$log" 2>&1 || fail "build $flavour failed"
 
 if [ $# -gt 0 ]; then
 	printf '%s\n' "$build"

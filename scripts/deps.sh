@@ -15,18 +15,18 @@ packages=(
 	lz4 perl python3 rsync ccache
 	# the guest
 	qemu-system-x86 busybox-static cpio e2fsprogs f2fs-tools mmdebstrap
+	# the policy in user space
+	clang libclang-rt-14-dev
 	# the gates
-	shellcheck sparse codespell
+	shellcheck sparse codespell python3-ply python3-git
 )
 
 command -v dpkg-query >/dev/null || die "this needs Debian 12 (dpkg is not there)"
-missing=()
-for p in "${packages[@]}"; do
-	case $(dpkg-query -W -f='${db:Status-Status}' "$p" 2>/dev/null) in
-	installed) ;;
-	*) missing+=("$p") ;;
-	esac
-done
+mapfile -t missing < <(
+	dpkg-query -W -f='${Package} ${db:Status-Status}\n' "${packages[@]}" 2>/dev/null |
+		sed -n 's/ installed$//p' | sort -u |
+		comm -13 - <(printf '%s\n' "${packages[@]}" | sort)
+)
 [ ${#missing[@]} -gt 0 ] || exit 0
 
 if [ "$(id -u)" != 0 ]; then

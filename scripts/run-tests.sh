@@ -5,8 +5,8 @@
 #
 # usage: run-tests.sh [GROUP...]
 #
-#   host    scripts/tests/*.sh, and "make test" of tools/asap (the policy, in
-#           user space)
+#   host    scripts/tests/*.sh, and "make test" in each folder of tools/asap
+#           that knows it (the policy, in user space)
 #   asap    the selftests and KUnit suites, in a guest with the asap kernel
 #   debug   the same in a guest with the debug kernel
 #
@@ -32,34 +32,6 @@ host_suite() {
 	shift
 	"$@" >"$tap" 2>&1 </dev/null || rc=$?
 	printf '# exit-status %d\n' "$rc" >>"$tap"
-}
-
-# Split what a guest wrote to its second channel into a file for each suite. The
-# kernel's own older selftests say it all by their exit status.
-split_suites() {
-	awk -v dir="$1" '
-		/^@suite / {
-			name = $2; gsub("/", ".", name)
-			file = dir "/" name ".tap"
-			tap = $2 ~ /^(asap|kunit)\//
-			printf "" >file
-			next
-		}
-		/^@end / {
-			if (!tap && $3 == 4)
-				print "ok - " $2 " # SKIP " last >file
-			else if (!tap)
-				print ($3 ? "not " : "") "ok - " $2 >file
-			print "# exit-status " $3 >file
-			close(file); file = ""; next
-		}
-		/^\|/ && file != "" {
-			last = substr($0, 2)
-			if (last ~ /^ *((not )?ok|1\.\.|TAP|KTAP)/)
-				tap = 1
-			print last >file
-		}
-	' "$2"
 }
 
 # The KUnit suites that our files define.
@@ -92,7 +64,7 @@ guest_suites() {
 	say "test: booting the $flavour kernel; console in $dir/console.log"
 	"$scripts/boot.sh" --kernel "$kernel" --initrd "$ASAP_CACHE/images/tests-$flavour.cpio" \
 		--out "$dir" --mem 2048 --timeout 1800 || rc=$?
-	split_suites "$dir" "$dir/results"
+	awk -v dir="$dir" -f "$scripts/suites.awk" "$dir/results"
 
 	# The boot is a test of its own, and so is each suite's report.
 	{
@@ -132,9 +104,12 @@ for g in "${groups[@]}"; do
 			[ "${t##*/}" != lib.sh ] || continue
 			host_suite "$(basename "$t" .sh)" "$t"
 		done
-		if [ -f "$ASAP_TREE/tools/asap/Makefile" ]; then
-			host_suite policy make -s -C "$ASAP_TREE/tools/asap" test
-		fi
+		for t in "$ASAP_TREE"/tools/asap/*/Makefile; do
+			grep -q -s '^test:' "$t" || continue
+			name=$(basename "$(dirname "$t")")
+			host_suite "tools-$name" make -s -C "$(dirname "$t")" test \
+				KERNEL="$ASAP_TREE" O="$ASAP_CACHE/build/tools-$name"
+		done
 		;;
 	asap | debug)
 		guest_suites "$g" ;;

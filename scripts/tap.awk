@@ -29,10 +29,14 @@ function start() {
 	sub(/\.tap$/, "", suite)
 	if (prefix != "" && index(suite, prefix) == 1)
 		suite = substr(suite, length(prefix) + 1)
-	good = bad = left = top = deepest = notes = 0
+	good = bad = left = top = notes = 0
 	plan = status = ""
-	whole_skipped = 0
 	split("", deeper); split("", deeper_bad)
+}
+
+function check_plan() {
+	if (plan != "" && plan != top)
+		complain("planned " plan " tests, reported " top)
 }
 
 function finish() {
@@ -40,8 +44,7 @@ function finish() {
 		complain("did not run to its end")
 	else if (status != 0 && status != 4 && bad == 0)
 		complain("exit status " status " though no test failed")
-	if (plan != "" && status != "" && plan != top)
-		complain("planned " plan " tests, reported " top)
+	check_plan()
 	if (good + bad + left == 0)
 		complain("reported no test")
 	printf "%s: %d passed, %d failed, %d skipped\n", suite, good, bad, left
@@ -61,6 +64,8 @@ FNR == 1 {
 }
 
 text ~ /^# exit-status [0-9]+$/ { status = $3 + 0; next }
+# One suite may print several documents, a plan each.
+indent == 0 && text ~ /^TAP version/ { check_plan(); plan = ""; top = 0; next }
 text ~ /^Bail out!/ { complain(text); next }
 
 indent == 0 && text ~ /^1\.\.[0-9]+/ {

@@ -65,7 +65,7 @@ ok 1 a
 # exit-status 0
 T
 check "a suite that broke off" sums "1 passed, 1 failed, 0 skipped" "did not run to its end" <<'T'
-1..2
+1..1
 ok 1 a
 T
 check "an exit status that no test explains" sums "1 passed, 1 failed, 0 skipped" <<'T'
@@ -103,5 +103,14 @@ check "a block that fails though none in it did" sums "1 passed, 1 failed, 0 ski
     ok 1 a
 not ok 1 block
 # exit-status 1
+T
+check "two documents, a plan each" sums "2 passed, 1 failed, 0 skipped" "planned 3" <<'T'
+TAP version 13
+1..3
+ok 1 a
+TAP version 13
+ok 1 b
+1..1
+# exit-status 0
 T
 done_testing

@@ -24,10 +24,11 @@ class Program:
     start_timeout = 600
     answer_timeout = 300
 
-    def __init__(self, name, run_dir, cgroup=None):
+    def __init__(self, name, run_dir, cgroup=None, root="/"):
         self.name = name
         self.run_dir = run_dir
         self.cgroup = cgroup
+        self.root = root
         self.proc = None
         os.makedirs(run_dir, exist_ok=True)
 
@@ -36,11 +37,13 @@ class Program:
             if self.cgroup:
                 with open(f"{self.cgroup}/cgroup.procs", "w") as procs:
                     procs.write("0")
+            os.chroot(self.root)
+            os.chdir(self.run_dir)
 
         env = {"PATH": "/usr/bin:/bin:/usr/sbin:/sbin", "HOME": self.run_dir,
                "LANG": "C.UTF-8", "TERM": "dumb", "XDG_RUNTIME_DIR": self.run_dir}
         with open(f"{self.run_dir}/stderr", "wb") as err:
-            self.proc = subprocess.Popen(argv, preexec_fn=enter, cwd=self.run_dir, env=env,
+            self.proc = subprocess.Popen(argv, preexec_fn=enter, env=env,
                                          stderr=popen.pop("stderr", err), **popen)
 
     def path(self, name, text=None):

@@ -3,6 +3,7 @@
 import contextlib
 import ctypes
 import fcntl
+import itertools
 import mmap
 import os
 import statistics
@@ -17,7 +18,7 @@ SYS_PROCESS_MADVISE = 440
 SYS_CACHESTAT = 451
 MADV_WILLNEED = 3
 MADV_PAGEOUT = 21
-MCL_CURRENT, MCL_FUTURE = 1, 2
+MCL_CURRENT, MCL_FUTURE, MCL_ONFAULT = 1, 2, 4
 IOV_MAX = 1024
 NOBODY = 65534
 
@@ -36,7 +37,7 @@ def iovecs(ranges):
 
 def lock_driver():
     """The driver itself must not be swapped, or it would be measured too."""
-    if libc.mlockall(MCL_CURRENT | MCL_FUTURE):
+    if libc.mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT):
         raise OSError(ctypes.get_errno(), "mlockall")
 
 
@@ -127,6 +128,55 @@ def swapped(pid):
     return found
 
 
+def push_out_files():
+    """Every file page out of memory, whoever uses it: reclaim from the root of all
+    cgroups that takes no anonymous page, until no more comes. All apps are frozen then,
+    and the driver's own files are locked."""
+    def left():
+        info = key_values(read("/proc/meminfo"))
+        return info["Active(file)"] + info["Inactive(file)"]
+
+    before = left()
+    for _ in range(8):
+        try:
+            write(f"{CGROUP}/memory.reclaim", f"{before}K swappiness=0")
+        except OSError:
+            pass
+        now = left()
+        if now >= before:
+            break
+        before = now
+    write("/proc/sys/vm/drop_caches", "1")
+
+
+def resident(path):
+    """Of each page of a file, 1 if it is in the page cache."""
+    with open(path, "rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        if not size:
+            return b""
+        area = mmap.mmap(file.fileno(), size, flags=mmap.MAP_PRIVATE,
+                         prot=mmap.PROT_READ | mmap.PROT_WRITE)
+    pages = -(-size // PAGE)
+    vector = (ctypes.c_ubyte * pages)()
+    pointer = ctypes.c_char.from_buffer(area)
+    libc.munlock(ctypes.c_void_p(ctypes.addressof(pointer)), ctypes.c_size_t(size))
+    libc.mincore(ctypes.c_void_p(ctypes.addressof(pointer)), ctypes.c_size_t(size), vector)
+    del pointer
+    area.close()
+    return bytes(byte & 1 for byte in vector)
+
+
+def runs(pages):
+    """The (start, end) of each run of ones."""
+    at = 0
+    while (start := pages.find(1, at)) >= 0:
+        at = pages.find(0, start)
+        if at < 0:
+            at = len(pages)
+        yield start, at
+
+
 def touch(pid, ranges):
     """Read the ranges through the process's page tables, as a debugger would, which
     brings them in and maps them."""
@@ -150,6 +200,7 @@ class Cgroup:
         os.makedirs(self.path, exist_ok=True)
         self.freezer = os.open(f"{self.path}/cgroup.freeze", os.O_WRONLY)
         self.events = os.open(f"{self.path}/cgroup.events", os.O_RDONLY)
+        self.files = {}         # by path: a byte a page, 1 if it was seen in memory
 
     def pids(self):
         return [int(pid) for pid in read(f"{self.path}/cgroup.procs").split()]
@@ -200,6 +251,24 @@ class Cgroup:
         return {(pid, page) for pid in self.pids() for start, end in swapped(pid)
                 for page in range(start // PAGE, end // PAGE)}
 
+    def mapped_files(self):
+        return {m.path for pid in self.pids() for m in mappings(pid)
+                if m.file and m.path.startswith("/") and not m.path.endswith(" (deleted)")}
+
+    def learn_files(self):
+        """Remember which pages of its files are in memory, before they are pushed out."""
+        for path in self.mapped_files():
+            known = self.files.get(path, b"")
+            now = resident(path)
+            self.files[path] = bytes(a | b for a, b in itertools.zip_longest(known, now, fillvalue=0))
+
+    def bring_back_files(self):
+        """The pages that were seen in memory, back into the page cache; not mapped."""
+        for path, pages in self.files.items():
+            with open(path, "rb", buffering=0) as file:
+                for start, end in runs(pages):
+                    os.pread(file.fileno(), (end - start) * PAGE, start * PAGE)
+
     def bring_back(self):
         """Everything into memory, as MADV_WILLNEED leaves it: not mapped yet. It does
         nothing for the private pages of file mappings: those are touched."""
@@ -234,15 +303,11 @@ class Cgroup:
 
     def file_pages(self):
         """Of the files that the app maps: pages in the page cache, pages in all."""
-        paths = {m.path for pid in self.pids() for m in mappings(pid) if m.file and "/" in m.path}
         cached = total = 0
         whole = (ctypes.c_uint64 * 2)(0, 0)
         answer = (ctypes.c_uint64 * 5)()
-        for path in sorted(paths):
-            try:
-                fd = os.open(path, os.O_RDONLY)
-            except OSError:
-                continue        # deleted since
+        for path in self.mapped_files():
+            fd = os.open(path, os.O_RDONLY)
             if libc.syscall(SYS_CACHESTAT, fd, whole, answer, 0) == 0:
                 cached += answer[0]
                 total += -(-os.fstat(fd).st_size // PAGE)

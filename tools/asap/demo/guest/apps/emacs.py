@@ -7,30 +7,31 @@ from app import DATA, Service
 
 PACKAGES = "emacs-nox"
 
-INIT = f"""
+INIT = f""";; -*- lexical-binding: t -*-
 (setq gc-cons-threshold (* 64 1024 1024))    ; as many people have it
 (setq large-file-warning-threshold nil)
-(setq packages (find-file-noselect "{DATA}/packages.tsv" nil t))
-(setq positions (make-hash-table :test 'equal))
-(setq sections (make-hash-table :test 'equal))
-(with-current-buffer packages
-  (goto-char (point-min))
-  (while (not (eobp))
-    (let* ((start (point))
-           (line (buffer-substring-no-properties start (line-end-position)))
-           (fields (split-string line "\\t")))
-      (puthash (car fields) start positions)
-      (push (cons (string-to-number (nth 3 fields))
-                  (format "%s %s %s\\n" (car fields) (nth 1 fields) (nth 3 fields)))
-            (gethash (nth 2 fields) sections))
-      (forward-line 1))))
-(maphash (lambda (name lines)
-           (let ((buffer (generate-new-buffer name)))
-             (with-current-buffer buffer
-               (dolist (line (sort lines (lambda (a b) (> (car a) (car b)))))
-                 (insert (cdr line))))
-             (puthash name buffer sections)))
-         sections)
+(defvar packages (find-file-noselect "{DATA}/packages.tsv" nil t))
+(defvar positions (make-hash-table :test 'equal))
+(defvar sections (make-hash-table :test 'equal))
+(defun demo-load ()
+  (with-current-buffer packages
+    (goto-char (point-min))
+    (while (not (eobp))
+      (let* ((start (point))
+             (line (buffer-substring-no-properties start (line-end-position)))
+             (fields (split-string line "\\t")))
+        (puthash (car fields) start positions)
+        (push (cons (string-to-number (nth 3 fields))
+                    (format "%s %s %s\\n" (car fields) (nth 1 fields) (nth 3 fields)))
+              (gethash (nth 2 fields) sections))
+        (forward-line 1))))
+  (maphash (lambda (name lines)
+             (let ((buffer (generate-new-buffer name)))
+               (with-current-buffer buffer
+                 (dolist (line (sort lines (lambda (a b) (> (car a) (car b)))))
+                   (insert (cdr line))))
+               (puthash name buffer sections)))
+           sections))
 
 (defun demo-line (name)
   (goto-char (gethash name positions))
@@ -80,6 +81,10 @@ INIT = f"""
           (setq high (point))))
       (goto-char low)
       (demo-lines 20))))
+
+(mapc #'byte-compile '(demo-load demo-line demo-lines demo-section demo-search
+                       demo-closure demo-prefix))
+(demo-load)
 """
 
 

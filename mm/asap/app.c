@@ -1,0 +1,491 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * ASAP apps and their members.
+ *
+ * An app is a name and a set of address spaces. Membership hangs on the mm, not
+ * on a PID: threads share it, a child inherits it, exec() hands it on, and the
+ * last user's exit ends it. mm->asap points to the member; it is set and cleared
+ * under the app's spinlock, and read without a lock by fault hooks.
+ */
+#include <linux/binfmts.h>
+#include <linux/cred.h>
+#include <linux/mm.h>
+#include <linux/pid.h>
+#include <linux/ptrace.h>
+#include <linux/rcupdate.h>
+#include <linux/sched/mm.h>
+#include <linux/sched/task.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include "internal.h"
+
+/* Faults that an app's log has room for at first: 256 KiB of log. */
+#define LOG_SIZE	32768
+
+/* Apps come and go, and ASAP is turned on and off, one at a time. */
+DEFINE_MUTEX(asap_apps_lock);
+
+/* Harvests, time-outs, and freeing what fault hooks may still look at. */
+struct workqueue_struct *asap_wq;
+
+static void member_free(struct work_struct *work)
+{
+	struct asap_member *member = container_of(to_rcu_work(work),
+						  struct asap_member, free);
+
+	ida_free(&member->app->ids, member->id);
+	kobject_put(&member->app->kobj);
+	kvfree(member->anon.ent);
+	put_pid(member->pid);
+	kfree(member);
+}
+
+/**
+ * asap_member_put - drop a reference to a member
+ * @member: the member
+ *
+ * Context: Any but hard interrupts. The member is freed after a grace period.
+ */
+void asap_member_put(struct asap_member *member)
+{
+	if (refcount_dec_and_test(&member->ref))
+		queue_rcu_work(asap_wq, &member->free);
+}
+
+/**
+ * asap_member_mmget - take a member's address space for a while
+ * @member: the member, referenced
+ *
+ * Context: Any.
+ * Return: the mm, to be given back by mmput_async(), or NULL if its last user
+ * has gone.
+ */
+struct mm_struct *asap_member_mmget(struct asap_member *member)
+{
+	struct asap_app *app = member->app;
+	struct mm_struct *mm;
+
+	spin_lock(&app->lock);
+	mm = member->mm;
+	if (mm && !mmget_not_zero(mm))
+		mm = NULL;
+	spin_unlock(&app->lock);
+	return mm;
+}
+
+/**
+ * asap_member_pid - the thread group of a member
+ * @member: the member
+ *
+ * A member that came by fork() had no PID at that time; the owner of its mm has
+ * one now. Without CONFIG_MEMCG an mm does not know its owner.
+ *
+ * Context: app->lock held.
+ * Return: the struct pid, alive as long as the member; NULL if there is none.
+ */
+struct pid *asap_member_pid(struct asap_member *member)
+{
+#ifdef CONFIG_MEMCG
+	if (!member->pid && member->mm) {
+		struct task_struct *owner;
+
+		rcu_read_lock();
+		owner = rcu_dereference(member->mm->owner);
+		if (owner)
+			member->pid = get_pid(task_tgid(owner));
+		rcu_read_unlock();
+	}
+#endif
+	return member->pid;
+}
+
+/**
+ * asap_app_members - the members of an app, each with a reference
+ * @app: the app
+ * @member: written: room for %ASAP_MAX_MEMBERS
+ *
+ * Context: Process context. Does not sleep.
+ * Return: how many; each is to be given back by asap_member_put().
+ */
+u32 asap_app_members(struct asap_app *app, struct asap_member **member)
+{
+	struct asap_member *pos;
+	u32 nr = 0;
+
+	spin_lock(&app->lock);
+	list_for_each_entry(pos, &app->members, node) {
+		refcount_inc(&pos->ref);
+		/* While it is linked its PID can still be learned. */
+		asap_member_pid(pos);
+		member[nr++] = pos;
+	}
+	spin_unlock(&app->lock);
+	return nr;
+}
+
+static struct asap_member *member_alloc(struct asap_app *app, struct pid *pid)
+{
+	struct asap_member *member;
+	int id;
+
+	member = kzalloc(sizeof(*member), GFP_KERNEL_ACCOUNT);
+	if (!member)
+		return ERR_PTR(-ENOMEM);
+	id = ida_alloc_max(&app->ids, ASAP_MAX_MEMBERS - 1, GFP_KERNEL);
+	if (id < 0) {
+		kfree(member);
+		return ERR_PTR(id);
+	}
+	refcount_set(&member->ref, 1);
+	member->id = id;
+	member->app = app;
+	member->pid = get_pid(pid);
+	INIT_LIST_HEAD(&member->node);
+	INIT_RCU_WORK(&member->free, member_free);
+	kobject_get(&app->kobj);
+	return member;
+}
+
+/*
+ * Make @member the member of @mm. On success the reference that comes with a new
+ * member belongs to the membership.
+ */
+static int member_link(struct asap_member *member, struct mm_struct *mm)
+{
+	struct asap_app *app = member->app;
+	unsigned long val = (unsigned long)member;
+	int err = 0;
+
+	spin_lock(&app->lock);
+	if (app->dead) {
+		err = -ENODEV;
+		goto out;
+	}
+	if (app->state == ASAP_OPEN)
+		val |= ASAP_MM_OPEN;
+	member->mm = mm;
+	/* Two apps may want one mm: the first one gets it. */
+	if (cmpxchg(&mm->asap, 0, val)) {
+		member->mm = NULL;
+		err = -EBUSY;
+		goto out;
+	}
+	list_add_tail(&member->node, &app->members);
+	app->nr_members++;
+out:
+	spin_unlock(&app->lock);
+	return err;
+}
+
+/*
+ * End a membership. While a window is open its log may name the member, so the
+ * membership's reference, and with it the id, goes to the harvest.
+ *
+ * Context: app->lock held.
+ * Return: whether the caller has to drop the membership's reference.
+ */
+static bool member_unlink(struct asap_member *member)
+{
+	struct asap_app *app = member->app;
+
+	WRITE_ONCE(member->mm->asap, 0);
+	member->mm = NULL;
+	app->nr_members--;
+	if (app->state != ASAP_IDLE && !app->dead) {
+		list_move_tail(&member->node, &app->departed);
+		return false;
+	}
+	list_del_init(&member->node);
+	return true;
+}
+
+static int member_join(struct asap_app *app, struct mm_struct *mm,
+		       struct pid *pid)
+{
+	struct asap_member *member;
+	int err;
+
+	member = member_alloc(app, pid);
+	if (IS_ERR(member))
+		return PTR_ERR(member);
+	err = member_link(member, mm);
+	if (err)
+		asap_member_put(member);
+	return err;
+}
+
+/*
+ * The app that @mm is in, with a reference; NULL for none. A member keeps its
+ * app, but only a grace period keeps the member: hence kobject_get_unless_zero().
+ */
+static struct asap_app *mm_app_get(struct mm_struct *mm)
+{
+	struct asap_app *app = NULL;
+	unsigned long val;
+
+	rcu_read_lock();
+	val = READ_ONCE(mm->asap);
+	if (val) {
+		app = asap_mm_member(val)->app;
+		if (!kobject_get_unless_zero(&app->kobj))
+			app = NULL;
+	}
+	rcu_read_unlock();
+	return app;
+}
+
+void __asap_fork(struct mm_struct *mm, struct mm_struct *oldmm)
+{
+	struct asap_app *app = mm_app_get(oldmm);
+
+	if (!app)
+		return;
+	/* The child has no PID yet. */
+	member_join(app, mm, NULL);
+	kobject_put(&app->kobj);
+}
+
+void __asap_exec(struct linux_binprm *bprm, struct mm_struct *oldmm)
+{
+	const struct cred *old = current_cred(), *new = bprm->cred;
+	struct asap_app *app;
+
+	if (bprm->secureexec || !uid_eq(old->euid, new->euid) ||
+	    !gid_eq(old->egid, new->egid))
+		return;
+	app = mm_app_get(oldmm);
+	if (!app)
+		return;
+	member_join(app, bprm->mm, task_tgid(current));
+	kobject_put(&app->kobj);
+}
+
+void __asap_exit(struct mm_struct *mm)
+{
+	struct asap_app *app = mm_app_get(mm);
+	struct asap_member *member = NULL;
+	bool last = false, put = false;
+
+	if (!app)
+		return;
+	spin_lock(&app->lock);
+	/* Removal of the app may have been faster. */
+	if (mm->asap) {
+		member = asap_mm_member(mm->asap);
+		put = member_unlink(member);
+		last = list_empty(&app->members);
+	}
+	spin_unlock(&app->lock);
+	if (put)
+		asap_member_put(member);
+	if (last)
+		asap_window_close(app);
+	kobject_put(&app->kobj);
+}
+
+/**
+ * asap_app_add_pid - let a process join an app
+ * @app: the app
+ * @nr: PID in the caller's PID namespace
+ *
+ * Context: Process context, may sleep.
+ * Return: 0 (also if the process is a member already); -ESRCH if there is no
+ * such process or it is exiting; -EINVAL for a kernel thread; -EPERM if the
+ * caller may not inspect the process; -EBUSY if it belongs to another app;
+ * -ENOSPC if the app is full; -ENODEV if the app was removed; -ENOMEM.
+ */
+int asap_app_add_pid(struct asap_app *app, pid_t nr)
+{
+	struct asap_app *other;
+	struct task_struct *task;
+	struct mm_struct *mm;
+	int err;
+
+	task = find_get_task_by_vpid(nr);
+	if (!task)
+		return -ESRCH;
+	err = -EINVAL;
+	if (task->flags & PF_KTHREAD)
+		goto put_task;
+	mm = mm_access(task, PTRACE_MODE_READ_FSCREDS);
+	if (IS_ERR_OR_NULL(mm)) {
+		err = mm ? PTR_ERR(mm) : -ESRCH;
+		if (err == -EACCES)
+			err = -EPERM;
+		goto put_task;
+	}
+	err = member_join(app, mm, task_tgid(task));
+	if (err == -EBUSY) {
+		other = mm_app_get(mm);
+		if (other == app)
+			err = 0;
+		if (other)
+			kobject_put(&other->kobj);
+	}
+	mmput(mm);
+put_task:
+	put_task_struct(task);
+	return err;
+}
+
+static int name_check(const char *name)
+{
+	size_t len = strlen(name);
+	size_t i;
+
+	if (!len)
+		return -EINVAL;
+	if (len > ASAP_NAME_MAX)
+		return -ENAMETOOLONG;
+	if (!strcmp(name, ".") || !strcmp(name, ".."))
+		return -EINVAL;
+	/* A name stands in paths, in traces and in log lines. */
+	for (i = 0; i < len; i++)
+		if (name[i] == '/' || name[i] <= ' ' || name[i] > '~')
+			return -EINVAL;
+	return 0;
+}
+
+/**
+ * asap_app_create - make an app
+ * @name: its name: printable ASCII without blanks and slashes
+ *
+ * Context: Process context, may sleep.
+ * Return: 0; -EINVAL or -ENAMETOOLONG for a bad name; -EEXIST; -EOPNOTSUPP while
+ * ASAP is disabled; -ENOMEM.
+ */
+int asap_app_create(const char *name)
+{
+	struct kobject *old;
+	struct asap_app *app;
+	int err = name_check(name);
+
+	if (err)
+		return err;
+	mutex_lock(&asap_apps_lock);
+	if (!asap_enabled()) {
+		err = -EOPNOTSUPP;
+		goto unlock;
+	}
+	/* The two files of the apps folder have names as well. */
+	old = kset_find_obj(asap_apps, name);
+	if (old || !strcmp(name, "create") || !strcmp(name, "remove")) {
+		kobject_put(old);
+		err = -EEXIST;
+		goto unlock;
+	}
+	app = kvzalloc(sizeof(*app), GFP_KERNEL_ACCOUNT);
+	if (!app) {
+		err = -ENOMEM;
+		goto unlock;
+	}
+	err = asap_log_init(&app->log, LOG_SIZE);
+	if (err) {
+		kvfree(app);
+		goto unlock;
+	}
+	spin_lock_init(&app->lock);
+	mutex_init(&app->mutex);
+	INIT_LIST_HEAD(&app->members);
+	ida_init(&app->ids);
+	INIT_LIST_HEAD(&app->departed);
+	asap_window_init(app);
+	asap_file_init(app);
+	app->kobj.kset = asap_apps;
+	err = kobject_init_and_add(&app->kobj, &asap_app_ktype, NULL, "%s",
+				   name);
+	if (err)
+		kobject_put(&app->kobj);
+unlock:
+	mutex_unlock(&asap_apps_lock);
+	return err;
+}
+
+static void app_detach_members(struct asap_app *app)
+{
+	struct asap_member *member;
+
+	for (;;) {
+		spin_lock(&app->lock);
+		member = list_first_entry_or_null(&app->members,
+						  struct asap_member, node);
+		/* A dead app leaves the reference to us. */
+		if (member)
+			member_unlink(member);
+		spin_unlock(&app->lock);
+		if (!member)
+			return;
+		asap_member_put(member);
+	}
+}
+
+/**
+ * asap_apps_close_windows - end all windows and wait for the prefetch workers
+ *
+ * Context: Process context, sleeps; asap_apps_lock held and ASAP disabled, so
+ * that no window opens and no app comes meanwhile.
+ */
+void asap_apps_close_windows(void)
+{
+	struct kobject *kobj;
+	struct asap_app *app;
+
+	lockdep_assert_held(&asap_apps_lock);
+	/* Apps come and go under asap_apps_lock alone: the list stands still. */
+	list_for_each_entry(kobj, &asap_apps->list, entry) {
+		app = container_of(kobj, struct asap_app, kobj);
+		asap_window_close(app);
+		asap_run_wait(&app->run);
+	}
+}
+
+/**
+ * asap_app_free - free an app that nobody refers to any more
+ * @app: the app
+ *
+ * Context: Process context, may sleep.
+ */
+void asap_app_free(struct asap_app *app)
+{
+	asap_file_forget(app);
+	asap_window_destroy(app);
+	asap_log_destroy(&app->log);
+	ida_destroy(&app->ids);
+	kvfree(app);
+}
+
+/**
+ * asap_app_remove - forget an app, its window and everything that it learned
+ * @name: its name
+ *
+ * Context: Process context, sleeps until prefetch workers have let go of it.
+ * Return: 0 or -ENOENT.
+ */
+int asap_app_remove(const char *name)
+{
+	struct kobject *kobj;
+	struct asap_app *app;
+
+	mutex_lock(&asap_apps_lock);
+	kobj = kset_find_obj(asap_apps, name);
+	if (!kobj) {
+		mutex_unlock(&asap_apps_lock);
+		return -ENOENT;
+	}
+	app = container_of(kobj, struct asap_app, kobj);
+
+	spin_lock(&app->lock);
+	app->dead = true;
+	app->restart = false;
+	spin_unlock(&app->lock);
+
+	/* Waits for whoever is inside one of the app's files. */
+	kobject_del(&app->kobj);
+	app_detach_members(app);
+	asap_window_shutdown(app);
+	kobject_put(&app->kobj);	/* from kset_find_obj() */
+	kobject_put(&app->kobj);	/* from asap_app_create() */
+	mutex_unlock(&asap_apps_lock);
+	return 0;
+}
