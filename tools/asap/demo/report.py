@@ -311,6 +311,7 @@ def report(out):
         sys.exit("demo: nothing was measured")
 
     wanted = begin["config"]
+    storage = wanted["storage"]
     names = [name for name in wanted["apps"] if any(r["app"] == name for r in measured)]
     apps = [App(name, [r for r in measured if r["app"] == name]).result() for name in names]
     end = next((e for e in found if e["type"] == "end"), {})
@@ -318,8 +319,8 @@ def report(out):
     result = {
         "base": begin["kernel"], "arch": begin["arch"], "smp": begin["smp"],
         "mem_mb": wanted["mem_mb"],
-        "storage": {"profile": "none", "read_us": 0,
-                    "swapin_us": rounded(begin["swapin_us"], 1), "ratio": 0},
+        "storage": {"profile": storage["profile"], "read_us": storage["read_us"],
+                    "swapin_us": rounded(begin["swapin_us"], 1), "ratio": storage["ratio"]},
         "apps": apps, "summary": summary(apps),
         "start_apart": start_states(apps),
         "complete": bool(end), "wrong_answers": len(wrong),
@@ -344,9 +345,14 @@ def report(out):
     if result["start_apart"]:
         print("Start of asap and of off differ by at most " + ", ".join(
             f"{value:.2%} in {key[:-3]}" for key, value in result["start_apart"].items()) + ".")
-    print("Measured in an emulator without hardware virtualisation: only ratios within this boot")
-    print("mean anything. Only anonymous pages were pushed out; storage has no part in it. No phone")
-    print("was measured.")
+    print("Measured in an emulator without hardware virtualisation: only ratios within this boot"
+          " mean anything.")
+    if storage["profile"] == "none":
+        print("Only anonymous pages were pushed out; storage has no part in it."
+              " No phone was measured.")
+    else:
+        print(f"Storage is a model, {storage['profile']}: a read takes {storage['read_us']} us,"
+              f" {storage['ratio']} swap-ins; an assumption. No phone was measured.")
     print(f"{out}/result.json, {out}/switches.csv")
     if not result["complete"]:
         print("The run broke off: these are the switches until then.")

@@ -13,7 +13,10 @@
 #   SEED     of the order, the requests and the repertoires (1)
 #   PUSH     how anonymous pages are pushed out: madvise or reclaim (madvise)
 #   KNOBS    settings of /sys/kernel/mm/asap, as "policy=paper ..." (none)
-#   MEM_MB   memory of the guest (2048), ZRAM_MB its swap (1024)
+#   STORAGE  none: file pages stay; ufs or emmc: they are dropped as well, and lie on a
+#            storage model with that profile (none)
+#   MEM_MB   memory of the guest (2048, and with a storage model what that takes),
+#   ZRAM_MB  its swap (1024)
 #   OUT      default: out/demo
 set -euo pipefail
 
@@ -22,12 +25,16 @@ top=$(cd "$here/../../.." && pwd)
 
 : "${APPS:=$(cd "$here/guest/apps" && basename -s .py -- *.py | xargs)}"
 : "${MODES:=off asap warm ideal}" "${LEARN:=10}" "${ROUNDS:=16}" "${SEED:=1}"
-: "${PUSH:=madvise}" "${KNOBS:=}" "${MEM_MB:=2048}" "${ZRAM_MB:=1024}" "${OUT:=$top/out/demo}"
+: "${PUSH:=madvise}" "${KNOBS:=}" "${STORAGE:=none}" "${ZRAM_MB:=1024}" "${OUT:=$top/out/demo}"
 # A run takes minutes; this only ends a guest that hangs.
 : "${TIMEOUT:=14400}"
 
 mkdir -p "$OUT"
 image=$("$here/image.sh")
+if [ -z "${MEM_MB:-}" ]; then
+	MEM_MB=2048
+	[ "$STORAGE" = none ] || MEM_MB=$((MEM_MB + $(stat -c %s "$image") / 1048576 + 128))
+fi
 if [ -z "${KERNEL:-}" ]; then
 	KERNEL=$("$top/scripts/build.sh" bench)
 fi
@@ -44,7 +51,7 @@ echo "demo: booting ${KERNEL##*/} with $MEM_MB MiB (console: $OUT/console.log)" 
 rm -f "$OUT/results" "$OUT/result.json" "$OUT/switches.csv"
 set -m	# a process group of its own, to end QEMU with it
 "$top/scripts/boot.sh" --kernel "$KERNEL" --initrd "$OUT/initramfs" --out "$OUT" \
-	--mem "$MEM_MB" --drive "$image,snapshot=on" --args "$ZRAM_MB" \
+	--mem "$MEM_MB" --drive "$image,snapshot=on" --args "$ZRAM_MB $STORAGE" \
 	--append no_timer_check --timeout "$TIMEOUT" &
 boot=$!
 set +m

@@ -50,10 +50,11 @@ class Switcher:
         self.name = name
         self.asap = asap
         self.push = config["push"]
+        self.with_files = config["storage"]["profile"] != "none"
         self.person = Person("/srv/demo/vocab.json", f"{config['seed']} {name}")
         self.cgroup = Cgroup(f"app-{name}")
         self.app = importlib.import_module(f"apps.{name}").App(
-            name, f"/run/{name}", self.cgroup.path)
+            name, f"/run/{name}", self.cgroup.path, config["storage"]["root"])
         self.footprints = collections.deque(maxlen=REMEMBERED)
 
     def start(self):
@@ -72,12 +73,18 @@ class Switcher:
         """Bring the frozen app to the state in which the mode's clock starts."""
         if mode in PUSHED_OUT:
             self.cgroup.push_out_anon(self.push)
+            if self.with_files:
+                self.cgroup.learn_files()
+                memory.push_out_files()
+            if mode in ("warm", "mapped"):
+                self.cgroup.bring_back_files()
             if mode == "warm":
                 self.cgroup.bring_back()
             elif mode == "mapped":
                 self.cgroup.map_back()
         else:
             # ideal: it is in memory and has been in use.
+            self.cgroup.bring_back_files()
             self.cgroup.map_back()
             self.cgroup.thaw()
             self.app.request(self.person.request(f"{seed} before"))
@@ -173,8 +180,12 @@ def run(config, channel):
 def main():
     channel = Channel(int(sys.argv[1]))
     try:
-        with open(sys.argv[2]) as config:
-            run(json.load(config), channel)
+        with open(sys.argv[2]) as file:
+            config = json.load(file)
+        profile, read_us, ratio, root = sys.argv[3:7]
+        config["storage"] = {"profile": profile, "read_us": int(read_us), "ratio": int(ratio),
+                             "root": root}
+        run(config, channel)
     except BaseException:
         channel.send("error", text=traceback.format_exc())
         raise

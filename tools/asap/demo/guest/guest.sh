@@ -2,11 +2,14 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # /guest of the demo's boot: makes the swap, and runs the driver on the Debian tree
-# (/dev/vda, read-only). Fd 3 is the channel to the host. The argument is the size
-# of the zram disk in MiB.
+# (/dev/vda, read-only). Fd 3 is the channel to the host. With a storage profile the
+# apps, not the driver, run on a copy of that tree on the storage model.
+#
+# usage: guest.sh ZRAM_MB PROFILE
 set -u
 
 zram_mb=$1
+profile=$2
 root=/mnt
 
 fail() {
@@ -23,10 +26,26 @@ echo 0 >/proc/sys/vm/page-cluster
 echo never >/sys/kernel/mm/transparent_hugepage/enabled
 echo +memory >/sys/fs/cgroup/cgroup.subtree_control || fail "no memory controller"
 
-mount -t ext4 -o ro /dev/vda $root || fail "the Debian image does not mount"
-for dir in proc sys dev tmp run demo; do
-	mount --rbind /$dir $root/$dir || fail "no /$dir in the Debian tree"
-done
+tree() {
+	mount -t ext4 -o ro "$1" "$2" || fail "no Debian tree on $1"
+	for dir in proc sys dev tmp run demo; do
+		mount --rbind "/$dir" "$2/$dir" || fail "no /$dir in the Debian tree"
+	done
+}
 
-exec chroot $root /usr/bin/env PYTHONPATH=/demo PYTHONDONTWRITEBYTECODE=1 \
-	python3 /demo/driver.py 3 /demo/config.json
+python() {
+	chroot $root /usr/bin/env PYTHONPATH=/demo PYTHONDONTWRITEBYTECODE=1 python3 "$@"
+}
+
+tree /dev/vda $root
+storage="none 0 0 /"
+if [ "$profile" != none ]; then
+	swapin_us=$(python -c 'import memory; print(memory.swapin_us())') ||
+		fail "no swap-in cost"
+	model=$(/demo/storage.sh "$profile" "$swapin_us" /dev/vda) ||
+		fail "no storage model"
+	tree "${model%% *}" $root/mnt
+	storage="$profile ${model#* } /mnt"
+fi
+# shellcheck disable=SC2086	# four words
+python /demo/driver.py 3 /demo/config.json $storage
