@@ -270,6 +270,10 @@ void asap_stat_publish(const struct asap_stat *stat)
 	count_vm_events(ASAP_ANON_USED, stat->anon.used);
 	count_vm_events(ASAP_ANON_WASTED, stat->anon.wasted);
 	count_vm_events(ASAP_ANON_FAULTED, stat->anon.faulted);
+	count_vm_events(ASAP_FILE_FETCHED, stat->file.fetched);
+	count_vm_events(ASAP_FILE_USED, stat->file.used);
+	count_vm_events(ASAP_FILE_WASTED, stat->file.wasted);
+	count_vm_events(ASAP_FILE_FAULTED, stat->file.faulted);
 	count_vm_events(ASAP_LOG_DROPPED, stat->log_dropped);
 }
 
