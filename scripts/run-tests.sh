@@ -104,7 +104,7 @@ for g in "${groups[@]}"; do
 			[ "${t##*/}" != lib.sh ] || continue
 			host_suite "$(basename "$t" .sh)" "$t"
 		done
-		for t in "$ASAP_TREE"/tools/asap/*/Makefile; do
+		for t in "$ASAP_TREE"/tools/asap/{,*/}Makefile; do
 			grep -q -s '^test:' "$t" || continue
 			name=$(basename "$(dirname "$t")")
 			host_suite "tools-$name" make -s -C "$(dirname "$t")" test \
