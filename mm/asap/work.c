@@ -275,9 +275,8 @@ static unsigned int fetch_member(struct asap_app *app, const u64 *plan,
 			asap_run_count(&app->run, mm ? ASAP_FETCH_NO_MEMORY :
 						       ASAP_FETCH_STOPPED);
 	}
-	/* The app may have exited meanwhile; this CPU need not clean up. */
 	if (mm)
-		mmput_async(mm);
+		asap_member_mmput(member, mm);
 	return n;
 }
 
