@@ -153,15 +153,20 @@ static bool run_has_work(struct asap_run *run)
 	return !READ_ONCE(run->stop) && atomic_read(&run->cursor) < run->nr;
 }
 
-/* Take turns, so that no window waits for another one's whole plan. */
+/*
+ * Take turns, so that no window waits for another one's whole plan. A run whose
+ * last batch is in another worker's hands has nothing to join for.
+ */
 static struct asap_run *run_join(void)
 {
-	struct asap_run *run, *found = NULL;
+	struct asap_run *run, *next, *found = NULL;
 
 	spin_lock(&asap_runs_lock);
-	list_for_each_entry(run, &asap_runs, node) {
-		if (!run_has_work(run))
+	list_for_each_entry_safe(run, next, &asap_runs, node) {
+		if (!run_has_work(run)) {
+			list_del_init(&run->node);
 			continue;
+		}
 		found = run;
 		found->active++;
 		list_move_tail(&found->node, &asap_runs);
