@@ -322,6 +322,8 @@ static void worker_fn(unsigned int cpu)
 		 !need_resched() && !kthread_should_park() && !asap_memory_low());
 	sched_setscheduler_nocheck(current, SCHED_IDLE, &param);
 	run_leave(run);
+	/* smpboot calls again at once: without preemption, wait for our turn here. */
+	cond_resched();
 }
 
 static void worker_setup(unsigned int cpu)
