@@ -32,7 +32,7 @@ static ssize_t refuse(const char *file, const char *buf, size_t count, int err)
 	size_t len = strcspn(buf, "\n");
 
 	len = min3(len, count, (size_t)REFUSED_SHOWN);
-	pr_warn_ratelimited("%s: \"%*pEp\" refused: %pe\n", file, (int)len, buf,
+	pr_warn_ratelimited("%s: \"%*pE\" refused: %pe\n", file, (int)len, buf,
 			    ERR_PTR(err));
 	return err;
 }
