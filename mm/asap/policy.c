@@ -136,7 +136,10 @@ static void count_fetched(const struct asap_ent *ent, struct asap_outcome *out)
 	if (!(ent->seen & ASAP_SEEN_FETCHED))
 		return;
 	out->fetched++;
-	if (ent->seen & ASAP_SEEN_YOUNG)
+	/* The app had to fault in what we had mapped: it was reclaimed unused. */
+	if ((ent->seen & ASAP_SEEN_MAPPED) && (ent->seen & ASAP_SEEN_FAULTED))
+		out->wasted++;
+	else if (ent->seen & ASAP_SEEN_YOUNG)
 		out->used++;
 	else if ((ent->seen & ASAP_SEEN_CACHED) && (ent->seen & ASAP_SEEN_FAULTED))
 		out->used++;
