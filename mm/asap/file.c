@@ -310,7 +310,7 @@ static int view_add_member(struct view *view, struct asap_member *member)
 		}
 		schedule_timeout_idle(1);
 	}
-	mmput_async(mm);
+	asap_member_mmput(member, mm);
 	if (err)
 		return err;
 
@@ -537,7 +537,7 @@ static void chunk_map(const struct open_map *map, unsigned long addr,
 unlock:
 	asap_vma_unlock(&lock);
 put:
-	mmput_async(mm);
+	asap_member_mmput(map->member, mm);
 }
 
 /* Map an extent wherever the app has a mapping of it. */
@@ -680,7 +680,7 @@ static void file_work_fn(struct work_struct *work)
 		if (!mm)
 			continue;
 		files->memcg = get_mem_cgroup_from_mm(mm);
-		mmput_async(mm);
+		asap_member_mmput(view.member[i], mm);
 	}
 	old = set_active_memcg(files->memcg);
 	files_fetch(files, &view, by_id, nr_ids);
@@ -795,7 +795,7 @@ static void touches_from_maps(struct touches *t, const struct view *view)
 			table_scan(t, map, of->known, mm, addr, next);
 			cond_resched();
 		}
-		mmput_async(mm);
+		asap_member_mmput(map->member, mm);
 	}
 }
 
@@ -812,7 +812,7 @@ static u32 touches_room(const struct asap_log *log, const struct view *view)
 		if (!mm)
 			continue;
 		room += get_mm_counter_sum(mm, MM_FILEPAGES);
-		mmput_async(mm);
+		asap_member_mmput(view->member[i], mm);
 	}
 	return room;
 }

@@ -193,6 +193,7 @@ struct asap_member {
 	u16 id;			/* in log and plan */
 	struct asap_app *app;
 	struct mm_struct *mm;	/* see above; NULL once unlinked */
+	unsigned int held;	/* users of the mm that are ours; under app->lock */
 	struct pid *pid;	/* of the thread group; NULL after fork() */
 	struct list_head node;
 	struct asap_table anon;	/* under app->mutex, or in the plan of a run */
@@ -279,6 +280,7 @@ void asap_apps_close_windows(void);
 void asap_app_free(struct asap_app *app);
 void asap_member_put(struct asap_member *member);
 struct mm_struct *asap_member_mmget(struct asap_member *member);
+void asap_member_mmput(struct asap_member *member, struct mm_struct *mm);
 struct pid *asap_member_pid(struct asap_member *member);
 u32 asap_app_members(struct asap_app *app, struct asap_member **member);
 

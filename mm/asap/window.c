@@ -270,7 +270,7 @@ static void harvest_member(struct asap_app *app, struct asap_member *member,
 	mm = asap_member_mmget(member);
 	if (mm) {
 		asap_anon_look(mm, &member->anon);
-		mmput_async(mm);
+		asap_member_mmput(member, mm);
 	} else {
 		mark_unknown(&member->anon);
 	}

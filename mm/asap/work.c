@@ -156,15 +156,20 @@ static bool run_has_work(struct asap_run *run)
 	return !READ_ONCE(run->stop) && atomic_read(&run->cursor) < run->nr;
 }
 
-/* Take turns, so that no window waits for another one's whole plan. */
+/*
+ * Take turns, so that no window waits for another one's whole plan. A run whose
+ * last batch is in another worker's hands has nothing to join for.
+ */
 static struct asap_run *run_join(void)
 {
-	struct asap_run *run, *found = NULL;
+	struct asap_run *run, *next, *found = NULL;
 
 	spin_lock(&asap_runs_lock);
-	list_for_each_entry(run, &asap_runs, node) {
-		if (!run_has_work(run))
+	list_for_each_entry_safe(run, next, &asap_runs, node) {
+		if (!run_has_work(run)) {
+			list_del_init(&run->node);
 			continue;
+		}
 		found = run;
 		found->active++;
 		list_move_tail(&found->node, &asap_runs);
@@ -280,9 +285,8 @@ static unsigned int fetch_member(struct asap_app *app, u32 pos, u32 end)
 			asap_run_count(&app->run, mm ? ASAP_FETCH_NO_MEMORY :
 						       ASAP_FETCH_STOPPED);
 	}
-	/* The app may have exited meanwhile; this CPU need not clean up. */
 	if (mm)
-		mmput_async(mm);
+		asap_member_mmput(member, mm);
 	return n;
 }
 
@@ -323,6 +327,8 @@ static void worker_fn(unsigned int cpu)
 		 !need_resched() && !kthread_should_park() && !asap_memory_low());
 	sched_setscheduler_nocheck(current, SCHED_IDLE, &param);
 	run_leave(run);
+	/* smpboot calls again at once: without preemption, wait for our turn here. */
+	cond_resched();
 }
 
 static void worker_setup(unsigned int cpu)
