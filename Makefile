@@ -20,6 +20,13 @@ demo: ## real programs come back, on demand paging and with ASAP: a table and a 
 test: ## run all tests; TESTS="host asap debug" picks some
 	@scripts/run-tests.sh $(TESTS)
 
+.PHONY: bench-smaps
+bench-smaps: ## smaps_rollup against smaps and the stock kernel: out/smaps/result.json
+	@scripts/deps.sh
+	@scripts/fetch.sh
+	@scripts/sync.sh
+	@tools/asap/bench-smaps/run.sh
+
 .PHONY: kernel
 kernel: ## build a kernel: FLAVOUR=asap (default), stock, off, bench or debug
 	@scripts/deps.sh

@@ -14,7 +14,7 @@
  *	With "giant" the process has one mapping of 1 GiB, and every cycle also
  *	splits and merges it, and unmaps a page of it and maps it again.
  *
- * The results are lines of words for run.sh. Two CPUs are needed.
+ * The results are lines of words for run.sh.
  */
 #define _GNU_SOURCE
 #include <err.h>
@@ -39,6 +39,8 @@
 
 #define GIANT (1024 * 1024 * 1024UL)
 #define SMALL (16 * page)
+/* A round ends with its cycles, or after this. */
+#define ROUND_NS (5 * 1000000000ULL)
 
 static size_t page;
 
@@ -54,10 +56,13 @@ static void pin(int cpu)
 {
 	cpu_set_t set;
 
+	/* Counting instructions knows but one. */
+	if (sysconf(_SC_NPROCESSORS_ONLN) == 1)
+		cpu = 0;
 	CPU_ZERO(&set);
 	CPU_SET(cpu, &set);
 	if (sched_setaffinity(0, sizeof(set), &set))
-		err(1, "two CPUs are needed");
+		err(1, "CPU %d", cpu);
 }
 
 static char *map(void *at, size_t len, int flags)
@@ -272,7 +277,7 @@ static void measure_rate(size_t vmas, size_t pages, size_t iterations)
 struct job {
 	int go[2], done[2];
 	int giant;
-	size_t cycles;
+	size_t cycles, done_cycles;
 	uint64_t latency[];
 };
 
@@ -280,6 +285,7 @@ static void writer(void *arg)
 {
 	struct job *job = arg;
 	char *giant = NULL, c;
+	uint64_t begin;
 	size_t i;
 
 	if (job->giant) {
@@ -293,7 +299,8 @@ static void writer(void *arg)
 		if (write(job->done[1], "", 1) != 1 ||
 		    read(job->go[0], &c, 1) != 1)
 			_exit(1);
-		for (i = 0; i < job->cycles; i++) {
+		begin = now_ns();
+		for (i = 0; i < job->cycles && now_ns() - begin < ROUND_NS; i++) {
 			char *at = giant + GIANT / 4 + i % 4096 * 32 * page;
 			uint64_t t0 = now_ns();
 			char *p = map(NULL, SMALL, 0);
@@ -310,6 +317,7 @@ static void writer(void *arg)
 			}
 			job->latency[i] = now_ns() - t0;
 		}
+		job->done_cycles = i;
 	}
 }
 
@@ -359,6 +367,8 @@ static void measure_contention(const char *kind, size_t rounds, size_t cycles)
 	if (job == MAP_FAILED || samples == MAP_FAILED ||
 	    pipe(job->go) || pipe(job->done))
 		err(1, "out of resources");
+	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
+		errx(1, "two CPUs are needed");
 	job->giant = !strcmp(kind, "giant");
 	job->cycles = cycles;
 	pid = spawn(writer, job, 0);
@@ -372,8 +382,11 @@ static void measure_contention(const char *kind, size_t rounds, size_t cycles)
 			__atomic_store_n(samples, 0, __ATOMIC_RELAXED);
 			if (mode == 1)
 				beside = spawn(spinner, NULL, 1);
-			if (mode == 2)
+			if (mode == 2) {
 				beside = spawn(sampler, &pid, 1);
+				while (!__atomic_load_n(samples, __ATOMIC_RELAXED))
+					usleep(1000);
+			}
 			t0 = now_ns();
 			if (write(job->go[1], "", 1) != 1)
 				err(1, "pipe");
@@ -383,8 +396,8 @@ static void measure_contention(const char *kind, size_t rounds, size_t cycles)
 				stop(beside);
 			printf("contention %s %s %zu %.3f %.3f %lu %.3f\n", kind,
 			       modes[mode], round,
-			       percentile_us(job->latency, cycles, 50),
-			       percentile_us(job->latency, cycles, 99),
+			       percentile_us(job->latency, job->done_cycles, 50),
+			       percentile_us(job->latency, job->done_cycles, 99),
 			       __atomic_load_n(samples, __ATOMIC_RELAXED),
 			       took / 1e6);
 			fflush(stdout);

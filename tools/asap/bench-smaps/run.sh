@@ -10,7 +10,7 @@
 #   ROUNDS         rounds of the contention test (default 10)
 #   VMAS, PAGES    the sizes (default "200 2000 20000" and "1 27 64")
 #   CYCLES_VMAS, CYCLES_GIANT
-#                  the writer's cycles a round (default 2000 and 300)
+#                  the writer's cycles a round (default 20000 and 10000), 5 s at most
 #   MEM            guest memory in MB (default 6656: 20,000 VMAs of 64 pages)
 #
 # Nothing is compared across boots but ratios: a boot's rollup to its own sum over
@@ -29,8 +29,8 @@ for vmas in ${VMAS:-200 2000 20000}; do
 		echo "rate $vmas $pages ${ITERATIONS:-1000}"
 	done
 done >"$out/jobs"
-echo "contention vmas20000 ${ROUNDS:-10} ${CYCLES_VMAS:-2000}" >>"$out/jobs"
-echo "contention giant ${ROUNDS:-10} ${CYCLES_GIANT:-300}" >>"$out/jobs"
+echo "contention vmas20000 ${ROUNDS:-10} ${CYCLES_VMAS:-20000}" >>"$out/jobs"
+echo "contention giant ${ROUNDS:-10} ${CYCLES_GIANT:-10000}" >>"$out/jobs"
 
 "$ASAP_TOP/scripts/initramfs.sh" "$out/bench.cpio" "$bench/guest:/guest" \
 	"$out/bench-smaps:/bench-smaps" "$out/jobs:/jobs"

@@ -8,6 +8,8 @@
 #include "smaps_util.h"
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
+#include <linux/magic.h>
 
 #ifndef MADV_PAGEOUT
 #define MADV_PAGEOUT 21
@@ -102,11 +104,38 @@ static bool make_anon(void *arg)
 	return true;
 }
 
-/* The text of this program, private and shared. */
+/*
+ * The text of this program. In an initramfs it may lie in a tmpfs, whose pages
+ * count as shmem; a ramfs has the other kind.
+ */
+static int open_text(void)
+{
+	int exe = open("/proc/self/exe", O_RDONLY), fd;
+	char dir[] = "/tmp/smaps_fields.XXXXXX", name[64];
+	struct statfs fs;
+
+	if (exe < 0 || fstatfs(exe, &fs) || fs.f_type != TMPFS_MAGIC)
+		return exe;
+	if (!mkdtemp(dir))
+		return -1;
+	fd = -1;
+	if (!mount("none", dir, "ramfs", 0, NULL)) {
+		snprintf(name, sizeof(name), "%s/text", dir);
+		fd = open(name, O_CREAT | O_RDWR, 0600);
+		while (fd >= 0 && sendfile(fd, exe, NULL, MB) > 0)
+			;
+		umount2(dir, MNT_DETACH);
+	}
+	rmdir(dir);
+	close(exe);
+	return fd;
+}
+
+/* Private and shared */
 static bool make_file(void *arg)
 {
 	struct stat st;
-	int fd = open("/proc/self/exe", O_RDONLY);
+	int fd = open_text();
 	char *p, *q;
 
 	(void)arg;
@@ -304,7 +333,7 @@ static const struct kind {
 	const char *needs;
 } kinds[] = {
 	{ "anonymous", make_anon, F_ANONYMOUS, 200, "memory" },
-	{ "file", make_file, F_PSS_FILE, 100, "an executable of 100 kB" },
+	{ "file", make_file, F_PSS_FILE, 100, "an executable that is not on tmpfs" },
 	{ "shmem", make_shmem, F_PSS_SHMEM, 3072, "memory" },
 	{ "tmpfs, copied in part", make_cow_tmpfs, F_SWAP, 4096, "swap, tmpfs on /tmp" },
 	{ "tmpfs, mapped in part", make_shmem_part, F_SWAP, 6144, "swap, tmpfs on /tmp" },
