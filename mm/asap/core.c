@@ -86,6 +86,7 @@ static struct asap_knob knobs[ASAP_NR_KNOBS] = {
  * @id: which one
  *
  * Context: Any.
+ * Return: what was set, or else the policy's default.
  */
 int asap_knob(enum asap_knob_id id)
 {
@@ -100,6 +101,8 @@ int asap_knob(enum asap_knob_id id)
 /**
  * asap_knob_name - the name of a knob
  * @id: which one
+ *
+ * Return: the name of its file, and of its boot parameter after "asap.".
  */
 const char *asap_knob_name(enum asap_knob_id id)
 {

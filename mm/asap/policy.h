@@ -61,8 +61,10 @@ struct asap_ent {
 	u8 ttl;
 	u8 hist;
 	u8 seen;
-	u16 pad;
 };
+
+/* What a tracked page may cost. */
+_Static_assert(sizeof(struct asap_ent) == 16, "struct asap_ent has grown");
 
 /**
  * struct asap_table - the pages known of one address space

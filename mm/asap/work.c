@@ -104,6 +104,7 @@ void asap_run_stop(struct asap_run *run)
  * @run: the run
  *
  * Context: Any.
+ * Return: whether the window has closed, the app is gone or memory is short.
  */
 bool asap_run_stopped(const struct asap_run *run)
 {
@@ -191,9 +192,10 @@ static void run_leave(struct asap_run *run)
 }
 
 /**
- * asap_memory_low - is free memory below the low watermarks, all zones together?
+ * asap_memory_low - is free memory below the low watermarks?
  *
  * Context: Any.
+ * Return: whether it is, all zones together.
  */
 bool asap_memory_low(void)
 {
@@ -232,6 +234,8 @@ static bool memory_stays_low(struct asap_run *run)
  * worker now and the app later.
  *
  * Context: Any.
+ * Return: whether the group and all above it stay below memory.high and
+ * memory.max.
  */
 bool asap_memcg_room(struct mem_cgroup *memcg, unsigned int nr)
 {

@@ -54,6 +54,14 @@ while IFS= read -r f; do
 done < <(git ls-files -co --exclude-standard | while IFS= read -r f; do
 	[ ! -f "$f" ] || printf '%s\n' "$f"; done)
 
+# Every public function says what it takes, where it may be called, what it gives.
+kernel_doc() {
+	perl "$ASAP_SOURCE/scripts/kernel-doc" -none -Wall -Werror "$1"
+}
+for f in mm/asap/*.[ch] include/linux/asap.h; do
+	check "kernel-doc $f" kernel_doc "$f"
+done
+
 spelling() {
 	git ls-files -co --exclude-standard -z | xargs -0 codespell -L damon,filp
 }
