@@ -13,6 +13,7 @@
 #ifndef _MM_ASAP_POLICY_H
 #define _MM_ASAP_POLICY_H
 
+#include <linux/build_bug.h>
 #include <linux/types.h>
 
 /* Who decides: the rules as published, or those that learn from outcomes. */
@@ -64,7 +65,7 @@ struct asap_ent {
 };
 
 /* What a tracked page may cost. */
-_Static_assert(sizeof(struct asap_ent) == 16, "struct asap_ent has grown");
+static_assert(sizeof(struct asap_ent) == 16);
 
 /**
  * struct asap_table - the pages known of one address space
