@@ -132,6 +132,7 @@ static int knob_set(struct asap_knob *knob, const char *buf)
 	if (err)
 		return err;
 	WRITE_ONCE(knob->val, val);
+	/* Paired with asap_knob(). */
 	smp_store_release(&knob->set, true);
 	return 0;
 }

@@ -171,7 +171,8 @@ struct asap_stat {
 struct asap_run {
 	struct list_head node;	/* on asap_runs, while there is work to take */
 	atomic_t cursor;	/* next item of the plan */
-	u32 nr;			/* items to fetch: the plan's or the budget's */
+	u32 nr;			/* items of the plan */
+	u32 fetch_nr;		/* of these, to be fetched; the rest is looked at */
 	bool stop;		/* take no more; written under asap_runs_lock */
 	bool low_memory;
 	int active;		/* workers inside; under asap_runs_lock */
@@ -305,7 +306,7 @@ int asap_window_profile(struct asap_app *app, bool start);
 int asap_workers_start(void);
 void asap_workers_stop(void);
 void asap_run_init(struct asap_run *run);
-void asap_run_start(struct asap_run *run, u32 nr);
+void asap_run_start(struct asap_run *run, u32 nr, u32 fetch);
 void asap_run_stop(struct asap_run *run);
 void asap_run_wait(struct asap_run *run);
 bool asap_run_stopped(const struct asap_run *run);
@@ -326,11 +327,13 @@ void asap_vma_unlock(struct asap_vma *lock);
 /* anon.c */
 #ifdef CONFIG_ASAP_ANON
 void asap_anon_fetch(struct asap_run *run, struct mm_struct *mm,
-		     struct asap_ent **ent, unsigned int nr);
+		     struct asap_ent **ent, unsigned int nr,
+		     unsigned int fetch);
 void asap_anon_look(struct mm_struct *mm, struct asap_table *table);
 #else
 static inline void asap_anon_fetch(struct asap_run *run, struct mm_struct *mm,
-				   struct asap_ent **ent, unsigned int nr) { }
+				   struct asap_ent **ent, unsigned int nr,
+				   unsigned int fetch) { }
 static inline void asap_anon_look(struct mm_struct *mm,
 				  struct asap_table *table) { }
 #endif

@@ -133,15 +133,20 @@ static u16 rank_of(u32 order, u32 log_len)
 
 static void count_fetched(const struct asap_ent *ent, struct asap_outcome *out)
 {
+	bool used;
+
 	if (!(ent->seen & ASAP_SEEN_FETCHED))
 		return;
 	out->fetched++;
-	/* The app had to fault in what we had mapped: it was reclaimed unused. */
-	if ((ent->seen & ASAP_SEEN_MAPPED) && (ent->seen & ASAP_SEEN_FAULTED))
-		out->wasted++;
-	else if (ent->seen & ASAP_SEEN_YOUNG)
-		out->used++;
-	else if ((ent->seen & ASAP_SEEN_CACHED) && (ent->seen & ASAP_SEEN_FAULTED))
+	/*
+	 * A fault on what was left in the cache found it there. What was mapped had
+	 * gone again before it was needed.
+	 */
+	if (ent->seen & ASAP_SEEN_FAULTED)
+		used = ent->seen & ASAP_SEEN_CACHED;
+	else
+		used = ent->seen & ASAP_SEEN_YOUNG;
+	if (used)
 		out->used++;
 	else if (ent->seen & (ASAP_SEEN_GONE | ASAP_SEEN_UNKNOWN))
 		out->lost++;

@@ -83,7 +83,7 @@ static u32 window_budget(void)
 static void window_open(struct asap_app *app)
 {
 	struct asap_member *member;
-	u32 nr = 0;
+	u32 fetch = 0;
 
 	app->state = ASAP_OPEN;
 	app->restart = false;
@@ -94,17 +94,13 @@ static void window_open(struct asap_app *app)
 	list_for_each_entry(member, &app->members, node)
 		WRITE_ONCE(member->mm->asap,
 			   (unsigned long)member | ASAP_MM_OPEN);
-	if (asap_knob(ASAP_KNOB_PREFETCH) && asap_knob(ASAP_KNOB_ANON_ENABLED)) {
-		nr = window_budget();
-		/* Beyond the targets there is nothing to fetch, just to look at. */
-		if (nr >= app->plan_targets)
-			nr = app->plan_nr;
-	}
-	asap_run_start(&app->run, nr);
+	if (asap_knob(ASAP_KNOB_PREFETCH) && asap_knob(ASAP_KNOB_ANON_ENABLED))
+		fetch = min(app->plan_targets, window_budget());
+	asap_run_start(&app->run, app->plan_nr, fetch);
 	asap_file_start(app);
 	queue_delayed_work(asap_wq, &app->timeout_work,
 			   msecs_to_jiffies(asap_knob(ASAP_KNOB_WINDOW_TIMEOUT_MS)));
-	trace_asap_start(&app->kobj, nr);
+	trace_asap_start(&app->kobj, fetch);
 }
 
 /* Context: app->lock held, state OPEN. */

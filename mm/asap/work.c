@@ -50,11 +50,13 @@ void asap_run_init(struct asap_run *run)
 /**
  * asap_run_start - let the workers fetch a plan
  * @run: the run; no worker is in it
- * @nr: how many items of the plan to fetch
+ * @nr: items of the plan
+ * @fetch: so many, from the first one, are to be fetched; the others are only
+ *	looked at, so that their accessed bits tell of this window
  *
  * Context: Any but interrupts, may be called under app->lock.
  */
-void asap_run_start(struct asap_run *run, u32 nr)
+void asap_run_start(struct asap_run *run, u32 nr, u32 fetch)
 {
 	struct task_struct *worker;
 	unsigned int i, cpu;
@@ -65,6 +67,7 @@ void asap_run_start(struct asap_run *run, u32 nr)
 	atomic64_set(&run->last_ns, 0);
 	atomic_set(&run->cursor, 0);
 	run->nr = nr;
+	run->fetch_nr = fetch;
 	run->low_memory = false;
 	if (!nr)
 		return;
@@ -261,22 +264,24 @@ static void run_out_of_memory(struct asap_run *run)
 }
 
 /* Fetch up to a batch of pages of one address space. Return: how many. */
-static unsigned int fetch_member(struct asap_app *app, const u64 *plan,
-				 unsigned int nr)
+static unsigned int fetch_member(struct asap_app *app, u32 pos, u32 end)
 {
+	const u64 *plan = app->plan + pos;
+	unsigned int nr = end - pos;
 	struct asap_ent *ent[ASAP_BATCH];
 	u32 id = asap_plan_table(plan[0]);
 	struct asap_member *member = app->plan_members[id];
 	struct mm_struct *mm;
-	unsigned int i, n;
+	unsigned int i, n, fetch;
 
 	for (n = 0; n < nr && asap_plan_table(plan[n]) == id; n++)
 		ent[n] = &member->anon.ent[asap_plan_index(plan[n])];
+	fetch = pos < app->run.fetch_nr ? min(n, app->run.fetch_nr - pos) : 0;
 	mm = asap_member_mmget(member);
-	if (mm && mm_room(mm, n)) {
-		asap_anon_fetch(&app->run, mm, ent, n);
+	if (mm && mm_room(mm, fetch)) {
+		asap_anon_fetch(&app->run, mm, ent, n, fetch);
 	} else {
-		for (i = 0; i < n; i++)
+		for (i = 0; i < fetch; i++)
 			asap_run_count(&app->run, mm ? ASAP_FETCH_NO_MEMORY :
 						       ASAP_FETCH_STOPPED);
 	}
@@ -292,7 +297,7 @@ static void fetch_batch(struct asap_run *run)
 	u32 end = min(pos + ASAP_BATCH, run->nr);
 
 	while (pos < end && !asap_run_stopped(run))
-		pos += fetch_member(app, app->plan + pos, end - pos);
+		pos += fetch_member(app, pos, end);
 	/* One may be bad luck; a batch of them is a fact. */
 	if (atomic_read(&run->fetch[ASAP_FETCH_NO_MEMORY]) >= ASAP_BATCH)
 		run_out_of_memory(run);

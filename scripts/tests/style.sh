@@ -55,7 +55,7 @@ done < <(git ls-files -co --exclude-standard | while IFS= read -r f; do
 	[ ! -f "$f" ] || printf '%s\n' "$f"; done)
 
 spelling() {
-	git ls-files -co --exclude-standard -z | xargs -0 codespell -L damon
+	git ls-files -co --exclude-standard -z | xargs -0 codespell -L damon,filp
 }
 check "codespell" spelling
 

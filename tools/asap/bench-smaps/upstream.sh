@@ -29,7 +29,8 @@ for flavour in stock patched; do
 	rc=0
 	"$ASAP_TOP/scripts/boot.sh" --kernel "${kernel[$flavour]}" --initrd "$out/upstream.cpio" \
 		--out "$out/upstream-$flavour" --mem 3072 --timeout 7200 || rc=$?
-	say "upstream: $flavour: $(grep -c '^@end' "$out/upstream-$flavour/results") programs, verdict $rc"
+	programs=$(grep -c '^@end' "$out/upstream-$flavour/results")
+	say "upstream: $flavour: $programs programs, verdict $rc"
 	# Only verdicts: addresses, times and counts of bytes differ in every run.
 	grep -E '^@end|^\|(not )?ok|^@verdict' "$out/upstream-$flavour/results" |
 		sed -E 's/0x[0-9a-f]+/ADDR/g; s/\|((not )?ok [0-9]+).*(# (SKIP|XFAIL)).*/|\1 \3/' \

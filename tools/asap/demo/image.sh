@@ -16,7 +16,8 @@ say() { printf 'image: %s\n' "$*" >&2; }
 die() { say "$*"; exit 1; }
 
 for tool in mmdebstrap mke2fs tar; do
-	command -v "$tool" >/dev/null || die "$tool is missing: apt-get install mmdebstrap e2fsprogs tar"
+	command -v "$tool" >/dev/null ||
+		die "$tool is missing: apt-get install mmdebstrap e2fsprogs tar"
 done
 
 # The driver needs python3 and kmod; the rest is what the apps ask for.
@@ -42,7 +43,8 @@ mirrors=()
 if command -v apt-get >/dev/null; then
 	mapfile -t mirrors < <(apt-get indextargets \
 		--format '$(ORIGIN) $(COMPONENT) $(CODENAME) $(REPO_URI)' 'Created-By: Packages' \
-		2>/dev/null | awk '$1 == "Debian" && $2 == "main" && $3 ~ /^bookworm(-updates|-security)?$/ {
+		2>/dev/null | awk '
+		$1 == "Debian" && $2 == "main" && $3 ~ /^bookworm(-updates|-security)?$/ {
 			print "deb " $4 " " $3 " main" }' | sort -u)
 	case "${mirrors[*]-}" in
 	*" bookworm main"*) ;;
@@ -60,7 +62,8 @@ mmdebstrap --variant=minbase --format=tar \
 	--dpkgopt='path-include=/usr/share/doc/*/copyright' \
 	--customize-hook="mkdir -p \"\$1/srv/demo\" \"\$1/demo\"" \
 	--customize-hook="upload $here/data.py /srv/demo/data.py" \
-	--customize-hook='chroot "$1" sh -c "apt-cache dumpavail | python3 /srv/demo/data.py /srv/demo"' \
+	--customize-hook='chroot "$1" sh -c "
+		apt-cache dumpavail | python3 /srv/demo/data.py /srv/demo"' \
 	bookworm "$work/tree.tar" ${mirrors[@]+"${mirrors[@]}"} >"$log" 2>&1 ||
 	die "mmdebstrap failed: $(tail -n 1 "$log") (log: $log)"
 

@@ -117,9 +117,9 @@ static void exact_use(const char *policy)
 	expect_eq(app_stat(APP, "last_anon_recall_percent"), 100);
 	expect_eq(app_stat(APP, "last_fresh_faults"), 0);
 	expect_eq(app_stat(APP, "last_log_dropped"), 0);
-	expect(app_stat(APP, "last_first_page_us") <=
-	       app_stat(APP, "last_last_page_us"));
-	expect(app_stat(APP, "last_last_page_us") <=
+	expect(app_stat(APP, "last_anon_first_page_us") <=
+	       app_stat(APP, "last_anon_last_page_us"));
+	expect(app_stat(APP, "last_anon_last_page_us") <=
 	       app_stat(APP, "last_window_us"));
 	expect_contents(area);
 }
