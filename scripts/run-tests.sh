@@ -9,6 +9,7 @@
 #           that knows it (the policy, in user space)
 #   asap    the selftests and KUnit suites, in a guest with the asap kernel
 #   debug   the same in a guest with the debug kernel
+#   params  after asap: its kernel again, with knobs on the command line
 #
 # All groups by default. Each suite's TAP lies in $ASAP_OUT/tests/GROUP/; a guest's
 # console beside it. The last line is "N passed, N failed, N skipped"; the exit
@@ -18,7 +19,7 @@ set -euo pipefail
 
 scripts=$ASAP_TOP/scripts
 groups=("$@")
-[ $# -gt 0 ] || groups=(host asap debug)
+[ $# -gt 0 ] || groups=(host asap params debug)
 
 "$scripts/deps.sh"
 "$scripts/fetch.sh"
@@ -45,6 +46,35 @@ kunit_suites() {
 	done
 }
 
+# judge_boot DIR STATUS: the boot is a test of its own, and so is the report of
+# each suite that stdin names.
+judge_boot() {
+	local dir=$1 rc=$2 t
+	awk -v dir="$dir" -f "$scripts/suites.awk" "$dir/results"
+	{
+		case $rc in
+		0 | 1)	echo "ok - verdict" ;;
+		*)	sed -n 's/^@splat/#/p' "$dir/results"
+			tail -n 30 "$dir/console.log" | sed 's/^/# /'
+			echo "not ok - verdict $rc" ;;
+		esac
+		while IFS= read -r t; do
+			if [ -f "$dir/${t//\//.}.tap" ]; then
+				echo "ok - $t reported"
+			else
+				echo "not ok - $t reported"
+			fi
+		done
+		if [ "$rc" = 1 ] && ! grep -q '^# exit-status [1-35-9]' "$dir"/*.tap; then
+			echo "not ok - a guest that says failed has a failed suite"
+		fi
+	} >"$dir/boot"
+	rc=0
+	! grep -q '^not ok' "$dir/boot" || rc=1
+	printf '# exit-status %d\n' "$rc" >>"$dir/boot"
+	mv "$dir/boot" "$dir/boot.tap"
+}
+
 # guest_suites FLAVOUR: boot that kernel and run the selftests in it.
 guest_suites() {
 	local flavour=$1 dir=$results/$1 kernel rc=0 targets=() t
@@ -64,31 +94,25 @@ guest_suites() {
 	say "test: booting the $flavour kernel; console in $dir/console.log"
 	"$scripts/boot.sh" --kernel "$kernel" --initrd "$ASAP_CACHE/images/tests-$flavour.cpio" \
 		--out "$dir" --mem 2048 --timeout 1800 || rc=$?
-	awk -v dir="$dir" -f "$scripts/suites.awk" "$dir/results"
+	{ cat "$tests/list"; kunit_suites; } | judge_boot "$dir" "$rc"
+}
 
-	# The boot is a test of its own, and so is each suite's report.
-	{
-		case $rc in
-		0 | 1)	echo "ok - verdict" ;;
-		*)	sed -n 's/^@splat/#/p' "$dir/results"
-			tail -n 30 "$dir/console.log" | sed 's/^/# /'
-			echo "not ok - verdict $rc" ;;
-		esac
-		{ cat "$tests/list"; kunit_suites; } | while IFS= read -r t; do
-			if [ -f "$dir/${t//\//.}.tap" ]; then
-				echo "ok - $t reported"
-			else
-				echo "not ok - $t reported"
-			fi
-		done
-		if [ $rc = 1 ] && ! grep -q '^# exit-status [1-35-9]' "$dir"/*.tap; then
-			echo "not ok - a guest that says failed has a failed suite"
-		fi
-	} >"$dir/boot"
-	rc=0
-	! grep -q '^not ok' "$dir/boot" || rc=1
-	printf '# exit-status %d\n' "$rc" >>"$dir/boot"
-	mv "$dir/boot" "$dir/boot.tap"
+# The asap kernel again, with knobs on its command line: right ones, wrong ones,
+# and some given twice. The test reads there what to expect.
+params_suites() {
+	local dir=$results/params kernel rc=0
+	local archive=$ASAP_CACHE/images/tests-asap.cpio
+	mkdir -p "$dir"
+	kernel=$("$scripts/build.sh" asap)
+	[ -f "$archive" ] || die "group params needs what group asap builds: run both"
+	say "test: booting the asap kernel with parameters; console in $dir/console.log"
+	"$scripts/boot.sh" --kernel "$kernel" --initrd "$archive" --out "$dir" \
+		--args asap/boot_params --append "asap=maybe asap=on asap.policy=paper \
+asap.learn=0 asap.prefetch=2 asap.anon_enabled=x asap.anon_ttl_switches=7 \
+asap.file_enabled=0 asap.merge_gap_pages=-1 asap.extent_max_pages=0x40 \
+asap.profile_switches=256 asap.window_timeout_ms=banana \
+asap.max_pages_per_switch=100 asap.max_pages_per_switch=many" || rc=$?
+	echo asap/boot_params | judge_boot "$dir" "$rc"
 }
 
 # The host's tests boot the asap kernel too.
@@ -113,6 +137,8 @@ for g in "${groups[@]}"; do
 		;;
 	asap | debug)
 		guest_suites "$g" ;;
+	params)
+		params_suites ;;
 	*)	die "no group of tests is called $g" ;;
 	esac
 done

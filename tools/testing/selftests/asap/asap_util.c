@@ -162,7 +162,9 @@ bool log_says(int fd, const char *text)
 
 static const char *const knob_names[] = {
 	"policy", "learn", "prefetch", "anon_enabled", "anon_ttl_switches",
-	"window_timeout_ms", "max_pages_per_switch", "enabled",
+	"file_enabled", "merge_gap_pages", "extent_max_pages",
+	"profile_switches", "profile_min_hits", "window_timeout_ms",
+	"max_pages_per_switch", "enabled",
 };
 
 static char knob_values[ARRAY_SIZE(knob_names)][32];
@@ -256,13 +258,20 @@ static void knobs_save(void)
 	}
 }
 
+/* A knob that is written no longer follows the policy: leave the others alone. */
 static void knobs_restore(void)
 {
+	char path[128], now[sizeof(knob_values[0])];
 	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(knob_names); i++)
+	for (i = 0; i < ARRAY_SIZE(knob_names); i++) {
+		knob_path(path, sizeof(path), knob_names[i]);
+		if (file_read(path, now, sizeof(now)) > 0 &&
+		    !strcmp(now, knob_values[i]))
+			continue;
 		if (knob_write(knob_names[i], knob_values[i]))
 			ksft_print_msg("cannot restore %s\n", knob_names[i]);
+	}
 }
 
 /* Whatever a test has started, and what that has started, is our child then. */

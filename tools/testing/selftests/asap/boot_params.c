@@ -14,7 +14,8 @@
 struct knob {
 	const char *name;
 	long min, max;
-	const char *value;	/* the default; NULL: the configuration has it */
+	/* What each policy makes of it; NULL: the configuration decides. */
+	const char *paper, *adaptive;
 };
 
 enum {
@@ -24,20 +25,32 @@ enum {
 	PREFETCH,
 	ANON_ENABLED,
 	ANON_TTL,
+	FILE_ENABLED,
+	MERGE_GAP,
+	EXTENT_MAX,
+	PROFILE_SWITCHES,
+	PROFILE_MIN_HITS,
 	WINDOW_TIMEOUT,
 	MAX_PAGES,
 	NR_KNOBS,
 };
 
+#define EXTENT_LIMIT	2048
+
 static const struct knob knobs[NR_KNOBS] = {
-	[ENABLED]	= { "enabled", 0, 1, NULL },
-	[POLICY]	= { "policy", 0, 0, "adaptive" },
-	[LEARN]		= { "learn", 0, 1, "1" },
-	[PREFETCH]	= { "prefetch", 0, 1, "1" },
-	[ANON_ENABLED]	= { "anon_enabled", 0, 1, "1" },
-	[ANON_TTL]	= { "anon_ttl_switches", 1, 255, "4" },
-	[WINDOW_TIMEOUT] = { "window_timeout_ms", 10, 600000, "5000" },
-	[MAX_PAGES]	= { "max_pages_per_switch", 0, INT_MAX, "0" },
+	[ENABLED]	= { "enabled", 0, 1, NULL, NULL },
+	[POLICY]	= { "policy", 0, 0, "adaptive", "adaptive" },
+	[LEARN]		= { "learn", 0, 1, "1", "1" },
+	[PREFETCH]	= { "prefetch", 0, 1, "1", "1" },
+	[ANON_ENABLED]	= { "anon_enabled", 0, 1, "1", "1" },
+	[ANON_TTL]	= { "anon_ttl_switches", 1, 255, "4", "4" },
+	[FILE_ENABLED]	= { "file_enabled", 0, 1, "1", "1" },
+	[MERGE_GAP]	= { "merge_gap_pages", 0, EXTENT_LIMIT, "16", "1" },
+	[EXTENT_MAX]	= { "extent_max_pages", 1, EXTENT_LIMIT, "512", "512" },
+	[PROFILE_SWITCHES] = { "profile_switches", 1, 255, "10", "10" },
+	[PROFILE_MIN_HITS] = { "profile_min_hits", 1, 255, "9", "8" },
+	[WINDOW_TIMEOUT] = { "window_timeout_ms", 10, 600000, "5000", "5000" },
+	[MAX_PAGES]	= { "max_pages_per_switch", 0, INT_MAX, "0", "0" },
 };
 
 /* The knobs as the boot left them: each test is run with others. */
@@ -117,16 +130,19 @@ static void from_knob_words(const struct knob *knob, char *want, size_t size)
 
 static void check_knob(int id)
 {
-	char want[32] = "";
+	char want[32] = "", policy[32] = "adaptive";
+	const char *value;
 
 	log_fd = log_open(SEEK_SET);
-	if (knobs[id].value)
-		snprintf(want, sizeof(want), "%s", knobs[id].value);
+	from_knob_words(&knobs[POLICY], policy, sizeof(policy));
+	value = strcmp(policy, "paper") ? knobs[id].adaptive : knobs[id].paper;
+	if (value)
+		snprintf(want, sizeof(want), "%s", value);
 	if (id == ENABLED)
 		from_switch(want, sizeof(want));
 	from_knob_words(&knobs[id], want, sizeof(want));
 	if (!*want)
-		skip_test("no word of the command line sets it, so the configuration does");
+		skip_test("the configuration decides, no word of the command line");
 	ksft_print_msg("%s: %s\n", knobs[id].name, found[id]);
 	expect(!strcmp(found[id], want));
 }
@@ -138,6 +154,11 @@ KNOB_TEST(learn, LEARN)
 KNOB_TEST(prefetch, PREFETCH)
 KNOB_TEST(anon_enabled, ANON_ENABLED)
 KNOB_TEST(anon_ttl, ANON_TTL)
+KNOB_TEST(file_enabled, FILE_ENABLED)
+KNOB_TEST(merge_gap, MERGE_GAP)
+KNOB_TEST(extent_max, EXTENT_MAX)
+KNOB_TEST(profile_switches, PROFILE_SWITCHES)
+KNOB_TEST(profile_min_hits, PROFILE_MIN_HITS)
 KNOB_TEST(window_timeout, WINDOW_TIMEOUT)
 KNOB_TEST(max_pages, MAX_PAGES)
 
@@ -148,6 +169,11 @@ static const struct asap_test tests[] = {
 	{ "prefetch", prefetch },
 	{ "anon_enabled", anon_enabled },
 	{ "anon_ttl_switches", anon_ttl },
+	{ "file_enabled", file_enabled },
+	{ "merge_gap_pages", merge_gap },
+	{ "extent_max_pages", extent_max },
+	{ "profile_switches", profile_switches },
+	{ "profile_min_hits", profile_min_hits },
 	{ "window_timeout_ms", window_timeout },
 	{ "max_pages_per_switch", max_pages },
 };

@@ -301,6 +301,21 @@ static void reset_while_open(void)
 	expect_eq(app_stat(APP, "switches"), 0);
 }
 
+static void profile_words(void)
+{
+	expect_eq(app_create(APP), 0);
+	expect_eq(app_join(APP, getpid()), 0);
+	expect_eq(app_write(APP, "profile", "begin"), -EINVAL);
+	expect_eq(app_write(APP, "profile", "1"), -EINVAL);
+	expect_eq(app_write(APP, "profile", "\n"), -EINVAL);
+	expect_eq(app_write(APP, "switch", "start"), 0);
+	expect_eq(app_write(APP, "profile", "start"), -EBUSY);
+	expect_eq(app_write(APP, "profile", "stop"), -EBUSY);
+	app_end(APP);
+	expect_eq(app_write(APP, "profile", "start\n"), 0);
+	expect_eq(app_write(APP, "profile", "stop"), 0);
+}
+
 struct knob {
 	const char *name;
 	const char *text;	/* what to write */
@@ -336,6 +351,25 @@ static const struct knob knobs[] = {
 	{ "anon_ttl_switches", "255", 0, "255\n" },
 	{ "anon_ttl_switches", "256", -ERANGE, NULL },
 	{ "anon_ttl_switches", "4.5", -EINVAL, NULL },
+	{ "file_enabled", "0", 0, "0\n" },
+	{ "file_enabled", "2", -ERANGE, NULL },
+	{ "file_enabled", "true", -EINVAL, NULL },
+	{ "merge_gap_pages", "0", 0, "0\n" },
+	{ "merge_gap_pages", "2048", 0, "2048\n" },
+	{ "merge_gap_pages", "2049", -ERANGE, NULL },
+	{ "merge_gap_pages", "few", -EINVAL, NULL },
+	{ "extent_max_pages", "0", -ERANGE, NULL },
+	{ "extent_max_pages", "1", 0, "1\n" },
+	{ "extent_max_pages", "2049", -ERANGE, NULL },
+	{ "extent_max_pages", "2M", -EINVAL, NULL },
+	{ "profile_switches", "0", -ERANGE, NULL },
+	{ "profile_switches", "255", 0, "255\n" },
+	{ "profile_switches", "256", -ERANGE, NULL },
+	{ "profile_switches", "ten", -EINVAL, NULL },
+	{ "profile_min_hits", "0", -ERANGE, NULL },
+	{ "profile_min_hits", "1", 0, "1\n" },
+	{ "profile_min_hits", "256", -ERANGE, NULL },
+	{ "profile_min_hits", ">8", -EINVAL, NULL },
 	{ "window_timeout_ms", "9", -ERANGE, NULL },
 	{ "window_timeout_ms", "10", 0, "10\n" },
 	{ "window_timeout_ms", "600000", 0, "600000\n" },
@@ -394,6 +428,11 @@ static const struct mode modes[] = {
 	{ ASAP_SYSFS "/prefetch", 0644 },
 	{ ASAP_SYSFS "/anon_enabled", 0644 },
 	{ ASAP_SYSFS "/anon_ttl_switches", 0644 },
+	{ ASAP_SYSFS "/file_enabled", 0644 },
+	{ ASAP_SYSFS "/merge_gap_pages", 0644 },
+	{ ASAP_SYSFS "/extent_max_pages", 0644 },
+	{ ASAP_SYSFS "/profile_switches", 0644 },
+	{ ASAP_SYSFS "/profile_min_hits", 0644 },
 	{ ASAP_SYSFS "/window_timeout_ms", 0644 },
 	{ ASAP_SYSFS "/max_pages_per_switch", 0644 },
 	{ ASAP_SYSFS "/stat", 0400 },
@@ -403,6 +442,8 @@ static const struct mode modes[] = {
 	{ ASAP_APPS "/" APP "/switch", 0600 },
 	{ ASAP_APPS "/" APP "/stat", 0400 },
 	{ ASAP_APPS "/" APP "/targets", 0400 },
+	{ ASAP_APPS "/" APP "/profile", 0600 },
+	{ ASAP_APPS "/" APP "/candidates", 0600 },
 	{ ASAP_APPS "/" APP "/reset", 0200 },
 };
 
@@ -510,6 +551,7 @@ static const struct asap_test tests[] = {
 	{ "start twice", switch_start_twice },
 	{ "start without a process", switch_start_without_process },
 	{ "reset while a window is open", reset_while_open },
+	{ "words that are no profile", profile_words },
 	{ "knobs in and out of range", knob_values },
 	{ "a knob outlives a change of policy", knob_outlives_policy },
 	{ "file modes", file_modes },
