@@ -10,16 +10,17 @@
 #   asap    the selftests and KUnit suites, in a guest with the asap kernel
 #   debug   the same in a guest with the debug kernel
 #   params  after asap: its kernel again, with knobs on the command line
+#   off     CONFIG_ASAP=n adds no byte: builds two more kernels' objects
 #
-# All groups by default. Each suite's TAP lies in $ASAP_OUT/tests/GROUP/; a guest's
-# console beside it. The last line is "N passed, N failed, N skipped"; the exit
+# host, asap and params by default. Each suite's TAP lies in $ASAP_OUT/tests/GROUP/; a
+# guest's console beside it. The last line is "N passed, N failed, N skipped"; the exit
 # status is 1 when a test failed or a planned suite did not report.
 set -euo pipefail
 . "$(dirname "$0")/env.sh"
 
 scripts=$ASAP_TOP/scripts
 groups=("$@")
-[ $# -gt 0 ] || groups=(host asap params debug)
+[ $# -gt 0 ] || groups=(host asap params)
 
 "$scripts/deps.sh"
 "$scripts/fetch.sh"
@@ -125,7 +126,7 @@ for g in "${groups[@]}"; do
 	case $g in
 	host)
 		for t in "$scripts"/tests/*.sh; do
-			[ "${t##*/}" != lib.sh ] || continue
+			case ${t##*/} in lib.sh | off.sh) continue ;; esac
 			host_suite "$(basename "$t" .sh)" "$t"
 		done
 		for t in "$ASAP_TREE"/tools/asap/{,*/}Makefile; do
@@ -134,6 +135,11 @@ for g in "${groups[@]}"; do
 			host_suite "tools-$name" make -s -C "$(dirname "$t")" test \
 				KERNEL="$ASAP_TREE" O="$ASAP_CACHE/build/tools-$name"
 		done
+		;;
+	off)
+		host_suite off "$scripts/tests/off.sh"
+		mkdir -p "$results/off"
+		mv "$results/host/off.tap" "$results/off/"
 		;;
 	asap | debug)
 		guest_suites "$g" ;;

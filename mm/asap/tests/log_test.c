@@ -71,9 +71,9 @@ static void log_sorts_by_member(struct kunit *test)
 	/* The pages of one large folio come one by one, at one time. */
 	KUNIT_EXPECT_EQ(test, ctx->touch[1].vpn, 100ULL);
 	KUNIT_EXPECT_EQ(test, ctx->touch[4].vpn, 103ULL);
-	KUNIT_EXPECT_EQ(test, ctx->touch[4].order, 1U);
+	KUNIT_EXPECT_EQ(test, (u32)ctx->touch[4].order, 1U);
 	KUNIT_EXPECT_EQ(test, ctx->touch[5].vpn, 50ULL);
-	KUNIT_EXPECT_EQ(test, ctx->touch[5].order, 3U);
+	KUNIT_EXPECT_EQ(test, (u32)ctx->touch[5].order, 3U);
 	KUNIT_EXPECT_EQ(test, ctx->touch[6].vpn, 7ULL);
 }
 
