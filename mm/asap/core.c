@@ -109,8 +109,19 @@ const char *asap_knob_name(enum asap_knob_id id)
 	return knobs[id].name;
 }
 
-static int knob_parse(const struct asap_knob *knob, const char *buf, int *val)
+/**
+ * asap_knob_parse - make a knob's value of text, and leave the knob alone
+ * @id: which one
+ * @buf: the text
+ * @val: written: the value
+ *
+ * Context: Any; allocates nothing.
+ * Return: 0; -EINVAL if the text is no value of this knob; -ERANGE if the number
+ * is out of its range.
+ */
+int asap_knob_parse(enum asap_knob_id id, const char *buf, int *val)
 {
+	const struct asap_knob *knob = &knobs[id];
 	int err;
 
 	if (knob->words) {
@@ -131,7 +142,7 @@ static int knob_set(struct asap_knob *knob, const char *buf)
 {
 	int val, err;
 
-	err = knob_parse(knob, buf, &val);
+	err = asap_knob_parse(knob - knobs, buf, &val);
 	if (err)
 		return err;
 	WRITE_ONCE(knob->val, val);

@@ -77,6 +77,7 @@ enum asap_knob_id {
 };
 
 int asap_knob(enum asap_knob_id id);
+int asap_knob_parse(enum asap_knob_id id, const char *buf, int *val);
 int asap_knob_store(enum asap_knob_id id, const char *buf);
 int asap_knob_show(enum asap_knob_id id, char *buf);
 const char *asap_knob_name(enum asap_knob_id id);
