@@ -20,6 +20,13 @@ demo: ## real programs come back, on demand paging and with ASAP: a table and a 
 test: ## run the tests; TESTS="host asap params debug off" picks some
 	@scripts/run-tests.sh $(TESTS)
 
+.PHONY: faultcost
+faultcost: ## instructions of a page fault, on the stock kernel and on ours: out/faultcost/result.json
+	@scripts/deps.sh
+	@scripts/fetch.sh
+	@scripts/sync.sh
+	@tools/asap/faultcost/run.sh
+
 .PHONY: bench-smaps
 bench-smaps: ## smaps_rollup against smaps and the stock kernel: out/smaps/result.json
 	@scripts/deps.sh
