@@ -64,7 +64,7 @@ guest_suites() {
 		"$scripts/guest/tests:/guest" "$tests:/tests"
 	say "test: booting the $flavour kernel; console in $dir/console.log"
 	"$scripts/boot.sh" --kernel "$kernel" --initrd "$ASAP_CACHE/images/tests-$flavour.cpio" \
-		--out "$dir" --mem 2048 --timeout 1800 || rc=$?
+		--out "$dir" --mem 2048 --timeout 1800 --append kunit.enable=1 || rc=$?
 	awk -v dir="$dir" -f "$scripts/suites.awk" "$dir/results"
 
 	# The boot is a test of its own, and so is each suite's report.
