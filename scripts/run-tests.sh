@@ -35,17 +35,6 @@ host_suite() {
 	printf '# exit-status %d\n' "$rc" >>"$tap"
 }
 
-# The KUnit suites that our files define.
-kunit_suites() {
-	local f
-	for f in "$ASAP_TREE"/mm/asap/tests/*.c; do
-		[ ! -e "$f" ] || awk '
-			/struct kunit_suite .*= *\{/ { suite = 1 }
-			suite && /\.name *=/ { gsub(/.*= *"|".*/, ""); print "kunit/" $0 }
-			/^\}/ { suite = 0 }' "$f"
-	done
-}
-
 # guest_suites FLAVOUR: boot that kernel and run the selftests in it.
 guest_suites() {
 	local flavour=$1 dir=$results/$1 kernel rc=0 targets=() t
@@ -64,7 +53,7 @@ guest_suites() {
 		"$scripts/guest/tests:/guest" "$tests:/tests"
 	say "test: booting the $flavour kernel; console in $dir/console.log"
 	"$scripts/boot.sh" --kernel "$kernel" --initrd "$ASAP_CACHE/images/tests-$flavour.cpio" \
-		--out "$dir" --mem 2048 --timeout 1800 --append kunit.enable=1 || rc=$?
+		--out "$dir" --mem 2048 --timeout 1800 || rc=$?
 	awk -v dir="$dir" -f "$scripts/suites.awk" "$dir/results"
 
 	# The boot is a test of its own, and so is each suite's report.
@@ -75,7 +64,7 @@ guest_suites() {
 			tail -n 30 "$dir/console.log" | sed 's/^/# /'
 			echo "not ok - verdict $rc" ;;
 		esac
-		{ cat "$tests/list"; kunit_suites; } | while IFS= read -r t; do
+		cat "$tests/list" | while IFS= read -r t; do
 			if [ -f "$dir/${t//\//.}.tap" ]; then
 				echo "ok - $t reported"
 			else
