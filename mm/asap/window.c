@@ -98,8 +98,9 @@ static void window_open(struct asap_app *app)
 		fetch = min(app->plan_targets, window_budget());
 	asap_run_start(&app->run, app->plan_nr, fetch);
 	asap_file_start(app);
+	/* The tick that is under way does not count: no window is cut short. */
 	queue_delayed_work(asap_wq, &app->timeout_work,
-			   msecs_to_jiffies(asap_knob(ASAP_KNOB_WINDOW_TIMEOUT_MS)));
+			   msecs_to_jiffies(asap_knob(ASAP_KNOB_WINDOW_TIMEOUT_MS)) + 1);
 	trace_asap_start(&app->kobj, fetch);
 }
 
