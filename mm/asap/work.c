@@ -329,8 +329,9 @@ static void worker_fn(unsigned int cpu)
 		fetch_batch(run);
 	} while (run_has_work(run) && single_task_running() &&
 		 !need_resched() && !kthread_should_park() && !asap_memory_low());
-	sched_setscheduler_nocheck(current, SCHED_IDLE, &param);
+	/* First: the idle class may have to wait long, and a harvest for us. */
 	run_leave(run);
+	sched_setscheduler_nocheck(current, SCHED_IDLE, &param);
 	/* smpboot calls again at once: without preemption, wait for our turn here. */
 	cond_resched();
 }
@@ -368,5 +369,14 @@ int asap_workers_start(void)
  */
 void asap_workers_stop(void)
 {
+	struct task_struct *worker;
+	unsigned int cpu;
+
+	/* In the idle class of a busy CPU they would take long to exit. */
+	for_each_possible_cpu(cpu) {
+		worker = per_cpu(asap_worker, cpu);
+		if (worker)
+			sched_set_normal(worker, 0);
+	}
 	smpboot_unregister_percpu_thread(&asap_workers);
 }
