@@ -207,10 +207,10 @@ class App:
             "swapin": median(lambda r: r["swapin"]),
             "start": {key: median(lambda r: r["start"][key]) for key in rows[0]["start"]},
         }
-        repeated = [r["repeated"] for r in rows if "repeated" in r]
         if mode == "off":
-            found["touched"] = median(lambda r: r["touched"])
-            found["repeated"] = rounded(statistics.median(repeated)) if repeated else None
+            for key in ("touched", "repeated_last", "repeated"):
+                values = [r[key] for r in rows if key in r]
+                found[key] = rounded(statistics.median(values)) if values else None
         if mode == "asap":
             found.update((kind, self.kind(kind)) for kind in KINDS)
         return found
@@ -390,7 +390,7 @@ def report(out):
     if not result["complete"]:
         print("The run broke off: these are the switches until then.")
     if wrong:
-        sys.exit(f"demo: {len(wrong)} answers differ from those of another mode to the same request")
+        sys.exit(f"demo: {len(wrong)} answers differ from another mode's to the same request")
 
 
 try:

@@ -121,9 +121,11 @@ class Switcher:
                 "start": state, **extra}
 
     def footprint(self, pages):
-        """Of the pages that a request needed: how many, and the share of them that was
-        needed by one of the switches before as well."""
+        """Of the pages that a request needed: how many, and the share of them that the
+        request before needed as well, and that any of the last REMEMBERED did."""
         found = {"touched": len(pages)}
+        if self.footprints and pages:
+            found["repeated_last"] = len(pages & self.footprints[-1]) / len(pages)
         if len(self.footprints) == REMEMBERED and pages:
             found["repeated"] = len(pages & set().union(*self.footprints)) / len(pages)
         self.footprints.append(pages)

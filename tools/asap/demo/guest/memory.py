@@ -260,7 +260,8 @@ class Cgroup:
         for path in self.mapped_files():
             known = self.files.get(path, b"")
             now = resident(path)
-            self.files[path] = bytes(a | b for a, b in itertools.zip_longest(known, now, fillvalue=0))
+            both = itertools.zip_longest(known, now, fillvalue=0)
+            self.files[path] = bytes(a | b for a, b in both)
 
     def bring_back_files(self):
         """The pages that were seen in memory, back into the page cache; not mapped."""
