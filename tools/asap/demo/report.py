@@ -264,9 +264,8 @@ def start_states(apps):
         off, asap = (app["modes"].get(mode, {}).get("start") for mode in ("off", "asap"))
         if off and asap:
             for key in ("swap_kb", "rss_kb", "file_resident_kb"):
-                if off[key]:
-                    apart = abs(asap[key] / off[key] - 1)
-                    widest[key] = rounded(max(widest.get(key, 0), apart))
+                apart = abs(asap[key] - off[key]) / max(off[key], 1)
+                widest[key] = rounded(max(widest.get(key, 0), apart))
     return widest
 
 
@@ -345,8 +344,7 @@ def report(out):
     result = {
         "base": begin["kernel"], "arch": begin["arch"], "smp": begin["smp"],
         "mem_mb": wanted["mem_mb"],
-        "storage": {"profile": storage["profile"], "read_us": storage["read_us"],
-                    "swapin_us": rounded(begin["swapin_us"], 1), "ratio": storage["ratio"]},
+        "storage": {key: storage[key] for key in ("profile", "read_us", "swapin_us", "ratio")},
         "apps": apps, "summary": summary(apps),
         "start_apart": start_states(apps),
         "complete": bool(end), "wrong_answers": len(wrong),
