@@ -17,8 +17,15 @@ demo: ## real programs come back, on demand paging and with ASAP: a table and a 
 	@tools/asap/demo/run.sh
 
 .PHONY: test
-test: ## run all tests; TESTS="host asap debug" picks some
+test: ## run the tests; TESTS="host asap debug off" picks some
 	@scripts/run-tests.sh $(TESTS)
+
+.PHONY: bench-smaps
+bench-smaps: ## smaps_rollup against smaps and the stock kernel: out/smaps/result.json
+	@scripts/deps.sh
+	@scripts/fetch.sh
+	@scripts/sync.sh
+	@tools/asap/bench-smaps/run.sh
 
 .PHONY: kernel
 kernel: ## build a kernel: FLAVOUR=asap (default), stock, off, bench or debug

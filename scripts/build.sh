@@ -89,7 +89,7 @@ configure() {
 	say "config: $flavour: ${fragments[*]}"
 	(
 		cd "$tree"
-		KCONFIG_CONFIG=$build/.config.new MAKEFLAGS='' \
+		KCONFIG_CONFIG=$build/.config.new \
 			scripts/kconfig/merge_config.sh -n -O "$build" \
 			"${files[@]}"
 	) >"$log" 2>&1 || fail "config $flavour failed"
@@ -131,7 +131,7 @@ configure() {
 progress() {
 	local objects
 	objects=$(grep -c -E '^  (CC|AS|AR|LD) ' "$log") || true
-	say "build: $flavour: $objects objects (a full build has about 1700), $((SECONDS / 60)) min $((SECONDS % 60)) s: $(tail -n 1 "$log")"
+	say "build: $flavour: $objects objects (a full build has about 1900), $((SECONDS / 60)) min $((SECONDS % 60)) s: $(tail -n 1 "$log")"
 }
 
 configure

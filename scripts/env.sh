@@ -23,6 +23,8 @@ CCACHE_DIR=${CCACHE_DIR:-$ASAP_CACHE/ccache}
 JOBS=${JOBS:-$(nproc)}
 export ASAP_TOP ASAP_CACHE ASAP_SOURCE ASAP_TREE ASAP_OUT CCACHE_DIR JOBS
 export LC_ALL=C
+# What "make test" was told is not for the makes that the scripts run.
+unset MAKEFLAGS MFLAGS MAKEOVERRIDES MAKELEVEL
 
 say() { printf '%s\n' "$*" >&2; }
 die() { say "error: $*"; exit 1; }

@@ -9,8 +9,9 @@
 #           that knows it (the policy, in user space)
 #   asap    the selftests and KUnit suites, in a guest with the asap kernel
 #   debug   the same in a guest with the debug kernel
+#   off     CONFIG_ASAP=n adds no byte: builds two more kernels' objects
 #
-# All groups by default. Each suite's TAP lies in $ASAP_OUT/tests/GROUP/; a guest's
+# host and asap by default. Each suite's TAP lies in $ASAP_OUT/tests/GROUP/; a guest's
 # console beside it. The last line is "N passed, N failed, N skipped"; the exit
 # status is 1 when a test failed or a planned suite did not report.
 set -euo pipefail
@@ -18,7 +19,7 @@ set -euo pipefail
 
 scripts=$ASAP_TOP/scripts
 groups=("$@")
-[ $# -gt 0 ] || groups=(host asap debug)
+[ $# -gt 0 ] || groups=(host asap)
 
 "$scripts/deps.sh"
 "$scripts/fetch.sh"
@@ -32,17 +33,6 @@ host_suite() {
 	shift
 	"$@" >"$tap" 2>&1 </dev/null || rc=$?
 	printf '# exit-status %d\n' "$rc" >>"$tap"
-}
-
-# The KUnit suites that our files define.
-kunit_suites() {
-	local f
-	for f in "$ASAP_TREE"/mm/asap/tests/*.c; do
-		[ ! -e "$f" ] || awk '
-			/struct kunit_suite .*= *\{/ { suite = 1 }
-			suite && /\.name *=/ { gsub(/.*= *"|".*/, ""); print "kunit/" $0 }
-			/^\}/ { suite = 0 }' "$f"
-	done
 }
 
 # guest_suites FLAVOUR: boot that kernel and run the selftests in it.
@@ -74,7 +64,7 @@ guest_suites() {
 			tail -n 30 "$dir/console.log" | sed 's/^/# /'
 			echo "not ok - verdict $rc" ;;
 		esac
-		{ cat "$tests/list"; kunit_suites; } | while IFS= read -r t; do
+		cat "$tests/list" | while IFS= read -r t; do
 			if [ -f "$dir/${t//\//.}.tap" ]; then
 				echo "ok - $t reported"
 			else
@@ -101,15 +91,20 @@ for g in "${groups[@]}"; do
 	case $g in
 	host)
 		for t in "$scripts"/tests/*.sh; do
-			[ "${t##*/}" != lib.sh ] || continue
+			case ${t##*/} in lib.sh | off.sh) continue ;; esac
 			host_suite "$(basename "$t" .sh)" "$t"
 		done
-		for t in "$ASAP_TREE"/tools/asap/*/Makefile; do
+		for t in "$ASAP_TREE"/tools/asap/{,*/}Makefile; do
 			grep -q -s '^test:' "$t" || continue
 			name=$(basename "$(dirname "$t")")
 			host_suite "tools-$name" make -s -C "$(dirname "$t")" test \
 				KERNEL="$ASAP_TREE" O="$ASAP_CACHE/build/tools-$name"
 		done
+		;;
+	off)
+		host_suite off "$scripts/tests/off.sh"
+		mkdir -p "$results/off"
+		mv "$results/host/off.tap" "$results/off/"
 		;;
 	asap | debug)
 		guest_suites "$g" ;;

@@ -113,6 +113,7 @@ static inline void asap_file_read(struct mm_struct *mm, struct file *file,
  * In a window the accessed bit must tell a touch from a mapping made ahead.
  *
  * Context: Fault path. Does not sleep.
+ * Return: whether it shall.
  */
 static inline bool asap_wants_old_prefault(struct mm_struct *mm)
 {

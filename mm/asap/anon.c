@@ -155,33 +155,28 @@ static void look_present(struct anon_walk *walk, struct asap_ent *ent, pte_t pte
 	ent->seen |= ASAP_SEEN_STALE;
 }
 
-/* First step. Return: whether there is something to read. */
-static bool fetch_look(struct anon_walk *walk, struct asap_run *run,
-		       struct anon_fetch *f)
+/*
+ * First step. Return: whether there is something to read; if not, @why is written.
+ */
+static bool fetch_look(struct anon_walk *walk, struct anon_fetch *f,
+		       enum asap_fetch *why)
 {
 	unsigned long addr = f->ent->vpn << PAGE_SHIFT;
 	int err = walk_to(walk, addr);
 
+	*why = ASAP_FETCH_EMPTY;
 	if (err) {
-		asap_run_count(run, err == -EAGAIN ? ASAP_FETCH_CONTENDED :
-						     ASAP_FETCH_EMPTY);
+		if (err == -EAGAIN)
+			*why = ASAP_FETCH_CONTENDED;
 		return false;
 	}
 	f->pte = ptep_get(walk->pte);
 	if (pte_present(f->pte)) {
 		look_present(walk, f->ent, f->pte);
-		if (f->ent->state == ASAP_TARGET)
-			asap_run_count(run, ASAP_FETCH_PRESENT);
+		*why = ASAP_FETCH_PRESENT;
 		return false;
 	}
-	if (f->ent->state != ASAP_TARGET)
-		return false;
-	if (pte_none(f->pte) || non_swap_entry(pte_to_swp_entry(f->pte))) {
-		asap_run_count(run, ASAP_FETCH_EMPTY);
-		return false;
-	}
-	f->mpol = vma_mpol_get(walk->lock.vma, addr, &f->ilx);
-	return true;
+	return !pte_none(f->pte) && !non_swap_entry(pte_to_swp_entry(f->pte));
 }
 
 /* Second step. Return: whether there is something to map. */
@@ -329,24 +324,39 @@ static void fetch_finish(struct anon_walk *walk, struct asap_run *run,
  * @mm: the address space; the caller holds a reference of mmget()
  * @ent: entries of its table; best ordered by address
  * @nr: how many, at most %ASAP_BATCH
+ * @to_fetch: how many of them, from the first one, to fetch; the others are only
+ *	looked at
  *
  * Sets ASAP_SEEN_* in the entries.
  *
  * Context: Process context, sleeps when swap does. Waits for no lock of the app.
  */
 void asap_anon_fetch(struct asap_run *run, struct mm_struct *mm,
-		     struct asap_ent **ent, unsigned int nr)
+		     struct asap_ent **ent, unsigned int nr,
+		     unsigned int to_fetch)
 {
 	struct anon_fetch fetch[ASAP_BATCH];
 	struct anon_walk walk = { .mm = mm };
+	enum asap_fetch why;
 	unsigned int i, n;
 
 	/* The oom killer's reaper wins: what it unmaps must not come back. */
 	if (check_stable_address_space(mm))
 		goto stopped;
 	for (i = 0, n = 0; i < nr; i++) {
-		fetch[n].ent = ent[i];
-		n += fetch_look(&walk, run, &fetch[n]);
+		struct anon_fetch *f = &fetch[n];
+		bool swapped;
+
+		f->ent = ent[i];
+		swapped = fetch_look(&walk, f, &why);
+		if (i >= to_fetch)
+			continue;
+		if (!swapped) {
+			asap_run_count(run, why);
+			continue;
+		}
+		f->mpol = vma_mpol_get(walk.lock.vma, walk.addr, &f->ilx);
+		n++;
 	}
 	walk_unlock(&walk);
 
@@ -372,7 +382,7 @@ void asap_anon_fetch(struct asap_run *run, struct mm_struct *mm,
 		lru_add_drain();
 	return;
 stopped:
-	for (i = 0; i < nr; i++)
+	for (i = 0; i < to_fetch; i++)
 		asap_run_count(run, ASAP_FETCH_STOPPED);
 }
 

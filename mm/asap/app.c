@@ -57,9 +57,12 @@ void asap_member_put(struct asap_member *member)
  * asap_member_mmget - take a member's address space for a while
  * @member: the member, referenced
  *
+ * An mm that has no user left but us is not taken: else workers that take turns
+ * would keep the memory of a killed app until its plan is through.
+ *
  * Context: Any.
- * Return: the mm, to be given back by mmput_async(), or NULL if its last user
- * has gone.
+ * Return: the mm, to be given back by asap_member_mmput(), or NULL if its last
+ * user has gone.
  */
 struct mm_struct *asap_member_mmget(struct asap_member *member)
 {
@@ -68,10 +71,32 @@ struct mm_struct *asap_member_mmget(struct asap_member *member)
 
 	spin_lock(&app->lock);
 	mm = member->mm;
-	if (mm && !mmget_not_zero(mm))
+	if (mm && (atomic_read(&mm->mm_users) <= member->held ||
+		   !mmget_not_zero(mm)))
 		mm = NULL;
+	if (mm)
+		member->held++;
 	spin_unlock(&app->lock);
 	return mm;
+}
+
+/**
+ * asap_member_mmput - give a member's address space back
+ * @member: the member, referenced
+ * @mm: from asap_member_mmget()
+ *
+ * The app may have exited meanwhile; the caller need not clean up after it.
+ *
+ * Context: Any.
+ */
+void asap_member_mmput(struct asap_member *member, struct mm_struct *mm)
+{
+	struct asap_app *app = member->app;
+
+	spin_lock(&app->lock);
+	member->held--;
+	mmput_async(mm);
+	spin_unlock(&app->lock);
 }
 
 /**
@@ -448,6 +473,8 @@ void asap_apps_close_windows(void)
  */
 void asap_app_free(struct asap_app *app)
 {
+	asap_candidates_load_free(app->load);
+	kvfree(app->text);
 	asap_file_forget(app);
 	asap_window_destroy(app);
 	asap_log_destroy(&app->log);

@@ -86,6 +86,7 @@ static struct asap_knob knobs[ASAP_NR_KNOBS] = {
  * @id: which one
  *
  * Context: Any.
+ * Return: what was set, or else the policy's default.
  */
 int asap_knob(enum asap_knob_id id)
 {
@@ -100,6 +101,8 @@ int asap_knob(enum asap_knob_id id)
 /**
  * asap_knob_name - the name of a knob
  * @id: which one
+ *
+ * Return: the name of its file, and of its boot parameter after "asap.".
  */
 const char *asap_knob_name(enum asap_knob_id id)
 {
@@ -132,6 +135,7 @@ static int knob_set(struct asap_knob *knob, const char *buf)
 	if (err)
 		return err;
 	WRITE_ONCE(knob->val, val);
+	/* Paired with asap_knob(). */
 	smp_store_release(&knob->set, true);
 	return 0;
 }
@@ -242,6 +246,8 @@ static int __init asap_setup(char *val)
 }
 early_param("asap", asap_setup);
 
+static_assert(sizeof(struct asap_stat) % sizeof(u64) == 0);
+
 /**
  * asap_stat_add - add one window's figures to others
  * @sum: the others
@@ -249,8 +255,6 @@ early_param("asap", asap_setup);
  *
  * Times are added as well; &struct asap_stat.switches says what to divide by.
  */
-static_assert(sizeof(struct asap_stat) % sizeof(u64) == 0);
-
 void asap_stat_add(struct asap_stat *sum, const struct asap_stat *stat)
 {
 	unsigned int i;

@@ -41,6 +41,7 @@
 #include <linux/sort.h>
 #include <linux/swap.h>
 #include <linux/userfaultfd_k.h>
+#include <linux/uuid.h>
 #include <trace/events/asap.h>
 
 #include "../internal.h"
@@ -63,20 +64,6 @@
 
 /* A file that the app did not have in so many windows is forgotten. */
 #define ABSENT_MAX	16
-
-struct asap_file_key {
-	u8 fs[16];		/* UUID, or the device number and zeroes */
-	u64 ino;
-	u32 generation;
-	u32 pad;
-};
-
-struct asap_file {
-	struct hlist_node node;
-	struct asap_file_key key;
-	u32 id;			/* in the table */
-	u32 absent;		/* windows in a row without it */
-};
 
 /* A file that the app has, while we look. */
 struct open_file {
@@ -119,26 +106,28 @@ static bool file_wanted(struct file *file, struct inode *inode)
 	       (mapping->a_ops->readahead || mapping->a_ops->read_folio);
 }
 
-static void file_key(const struct inode *inode, struct asap_file_key *key)
+static void file_key(const struct inode *inode, struct asap_file_id *key)
 {
 	const struct super_block *sb = inode->i_sb;
 
 	memset(key, 0, sizeof(*key));
-	if (sb->s_uuid_len == sizeof(key->fs))
-		memcpy(key->fs, &sb->s_uuid, sizeof(key->fs));
+	if (sb->s_uuid_len == sizeof(key->uuid) && !uuid_is_null(&sb->s_uuid))
+		memcpy(key->uuid, &sb->s_uuid, sizeof(key->uuid));
 	else
-		memcpy(key->fs, &sb->s_dev, sizeof(sb->s_dev));
+		key->dev = sb->s_dev;
 	key->ino = inode->i_ino;
 	key->generation = inode->i_generation;
 }
 
-static u32 key_hash(const struct asap_file_key *key)
+static u32 key_hash(const struct asap_file_id *key)
 {
+	/* No padding: file_key() is all there is. */
+	static_assert(sizeof(*key) == 32);
 	return jhash(key, sizeof(*key), 0);
 }
 
 static struct asap_file *file_find(struct asap_files *files,
-				   const struct asap_file_key *key)
+				   const struct asap_file_id *key)
 {
 	struct asap_file *file;
 
@@ -150,7 +139,7 @@ static struct asap_file *file_find(struct asap_files *files,
 
 /* Return: the file, new if need be; NULL if memory is short. */
 static struct asap_file *file_get(struct asap_files *files,
-				  const struct asap_file_key *key)
+				  const struct asap_file_id *key)
 {
 	struct asap_file *file = file_find(files, key);
 
@@ -172,7 +161,36 @@ static void file_forget(struct asap_files *files, struct asap_file *file)
 {
 	hash_del(&file->node);
 	xa_erase(&files->by_id, file->id);
+	kfree(file->path);
 	kfree(file);
+}
+
+/* Pages of @inode that a file of its present size has. */
+static pgoff_t inode_pages(const struct inode *inode)
+{
+	return DIV_ROUND_UP(i_size_read(inode), PAGE_SIZE);
+}
+
+/* Is a file that a saved table knows another one by now? */
+static bool file_changed(const struct asap_file *file, const struct inode *inode)
+{
+	return file->loaded && file->pages != inode_pages(inode);
+}
+
+/* For people who read a saved table; the kernel has no use for it. */
+static void file_name(struct asap_file *known, struct file *file)
+{
+	char *buf, *path;
+
+	if (!known || known->path)
+		return;
+	buf = (char *)__get_free_page(GFP_KERNEL);
+	if (!buf)
+		return;
+	path = file_path(file, buf, PAGE_SIZE);
+	if (!IS_ERR(path))
+		known->path = kstrdup(path, GFP_KERNEL);
+	free_page((unsigned long)buf);
 }
 
 /* Building and leaving a view. */
@@ -292,7 +310,7 @@ static int view_add_member(struct view *view, struct asap_member *member)
 		}
 		schedule_timeout_idle(1);
 	}
-	mmput_async(mm);
+	asap_member_mmput(member, mm);
 	if (err)
 		return err;
 
@@ -329,7 +347,7 @@ static void view_close(struct view *view)
 /* Return: 0 or -ENOMEM; the view must be closed in any case. */
 static int view_open(struct asap_app *app, struct view *view)
 {
-	struct asap_file_key key;
+	struct asap_file_id key;
 	u32 i, nr;
 	int err;
 
@@ -367,6 +385,11 @@ static bool files_stopped(const struct asap_files *files)
 	return READ_ONCE(files->stop);
 }
 
+static void count_file(struct asap_files *files, enum asap_fetch what, u32 nr)
+{
+	atomic_add(nr, &files->fetch[what]);
+}
+
 static bool page_cached(struct address_space *mapping, pgoff_t index)
 {
 	void *entry;
@@ -375,6 +398,17 @@ static bool page_cached(struct address_space *mapping, pgoff_t index)
 	entry = xa_load(&mapping->i_pages, index);
 	rcu_read_unlock();
 	return entry && !xa_is_value(entry);
+}
+
+/* Rather too little than reclaim for the sake of a guess. */
+static bool out_of_memory(struct asap_files *files, u32 nr)
+{
+	if (!asap_memory_low() && asap_memcg_room(files->memcg, nr))
+		return false;
+	files->low_memory = true;
+	WRITE_ONCE(files->stop, true);
+	count_file(files, ASAP_FETCH_NO_MEMORY, nr);
+	return true;
 }
 
 static void read_run(struct open_file *of, pgoff_t index, u32 nr)
@@ -386,17 +420,6 @@ static void read_run(struct open_file *of, pgoff_t index, u32 nr)
 		vfs_fadvise(of->file, (loff_t)index << PAGE_SHIFT,
 			    (loff_t)n << PAGE_SHIFT, POSIX_FADV_WILLNEED);
 	}
-}
-
-/* Pages of @inode that a file of its present size has. */
-static pgoff_t inode_pages(struct inode *inode)
-{
-	return DIV_ROUND_UP(i_size_read(inode), PAGE_SIZE);
-}
-
-static void count_file(struct asap_files *files, enum asap_fetch what, u32 nr)
-{
-	atomic_add(nr, &files->fetch[what]);
 }
 
 /* Submit the reads of an extent and note what they bring in. */
@@ -422,6 +445,8 @@ static void extent_read(struct asap_files *files, const struct asap_extent *ext,
 		count_file(files, ASAP_FETCH_PRESENT, nr);
 		return;
 	}
+	if (out_of_memory(files, bitmap_weight(absent, nr)))
+		return;
 	for (from = find_first_bit(absent, nr); from < nr;
 	     from = find_next_bit(absent, nr, i)) {
 		i = find_next_zero_bit(absent, nr, from);
@@ -512,7 +537,7 @@ static void chunk_map(const struct open_map *map, unsigned long addr,
 unlock:
 	asap_vma_unlock(&lock);
 put:
-	mmput_async(mm);
+	asap_member_mmput(map->member, mm);
 }
 
 /* Map an extent wherever the app has a mapping of it. */
@@ -622,16 +647,23 @@ static void file_work_fn(struct work_struct *work)
 {
 	struct asap_app *app = container_of(work, struct asap_app, files.work);
 	struct asap_files *files = &app->files;
-	struct mem_cgroup *memcg = NULL, *old;
+	struct mem_cgroup *old;
 	struct open_file **by_id = NULL;
 	struct view view = {};
 	u32 i, nr_ids = 0;
 
 	if (view_open(app, &view))
 		goto close;
-	for (i = 0; i < view.nr_files; i++)
-		if (view.file[i].known)
-			nr_ids = max(nr_ids, view.file[i].known->id + 1);
+	for (i = 0; i < view.nr_files; i++) {
+		if (!view.file[i].known)
+			continue;
+		if (file_changed(view.file[i].known, view.file[i].inode)) {
+			view.file[i].known = NULL;
+			files->changed++;
+			continue;
+		}
+		nr_ids = max(nr_ids, view.file[i].known->id + 1);
+	}
 	if (!nr_ids)
 		goto close;
 	by_id = kvcalloc(nr_ids, sizeof(*by_id), GFP_KERNEL);
@@ -642,18 +674,19 @@ static void file_work_fn(struct work_struct *work)
 			by_id[view.file[i].known->id] = &view.file[i];
 
 	/* Charge the app, not the kernel. Its processes share one memcg here. */
-	for (i = 0; !memcg && i < view.nr_members; i++) {
+	for (i = 0; !files->memcg && i < view.nr_members; i++) {
 		struct mm_struct *mm = asap_member_mmget(view.member[i]);
 
 		if (!mm)
 			continue;
-		memcg = get_mem_cgroup_from_mm(mm);
-		mmput_async(mm);
+		files->memcg = get_mem_cgroup_from_mm(mm);
+		asap_member_mmput(view.member[i], mm);
 	}
-	old = set_active_memcg(memcg);
+	old = set_active_memcg(files->memcg);
 	files_fetch(files, &view, by_id, nr_ids);
 	set_active_memcg(old);
-	mem_cgroup_put(memcg);
+	mem_cgroup_put(files->memcg);
+	files->memcg = NULL;
 close:
 	kvfree(by_id);
 	view_close(&view);
@@ -762,7 +795,7 @@ static void touches_from_maps(struct touches *t, const struct view *view)
 			table_scan(t, map, of->known, mm, addr, next);
 			cond_resched();
 		}
-		mmput_async(mm);
+		asap_member_mmput(map->member, mm);
 	}
 }
 
@@ -779,7 +812,7 @@ static u32 touches_room(const struct asap_log *log, const struct view *view)
 		if (!mm)
 			continue;
 		room += get_mm_counter_sum(mm, MM_FILEPAGES);
-		mmput_async(mm);
+		asap_member_mmput(view->member[i], mm);
 	}
 	return room;
 }
@@ -794,9 +827,16 @@ static void mark_absent(struct asap_files *files, const struct view *view)
 
 	xa_for_each(&files->by_id, id, file)
 		file->absent++;
-	for (v = 0; v < view->nr_files; v++)
-		if (view->file[v].known)
-			view->file[v].known->absent = 0;
+	for (v = 0; v < view->nr_files; v++) {
+		file = view->file[v].known;
+		if (!file)
+			continue;
+		/* What was loaded is of another file: forget it, learn anew. */
+		file->absent = file_changed(file, view->file[v].inode) ?
+			       ABSENT_MAX + 1 : 0;
+		file->pages = inode_pages(view->file[v].inode);
+		file->loaded = false;
+	}
 	while (i < table->nr) {
 		u64 end = (table->ent[i].vpn | U32_MAX);
 
@@ -899,7 +939,7 @@ int asap_file_harvest(struct asap_app *app, struct asap_outcome *out)
 	struct asap_files *files = &app->files;
 	u32 profile = asap_knob(ASAP_KNOB_PROFILE_SWITCHES);
 	struct asap_table new = {};
-	struct asap_file_key key;
+	struct asap_file_id key;
 	struct touches t = {};
 	struct view view = {};
 	u32 i, nr, nr_touch;
@@ -911,6 +951,7 @@ int asap_file_harvest(struct asap_app *app, struct asap_outcome *out)
 	for (i = 0; i < view.nr_files; i++) {
 		file_key(view.file[i].inode, &key);
 		view.file[i].known = file_get(files, &key);
+		file_name(view.file[i].known, view.file[i].file);
 	}
 	err = -ENOMEM;
 	t.max = touches_room(&app->log, &view);
@@ -965,6 +1006,8 @@ void asap_file_start(struct asap_app *app)
 	for (i = 0; i < ASAP_NR_FETCH; i++)
 		atomic_set(&files->fetch[i], 0);
 	files->gap = 0;
+	files->changed = 0;
+	files->low_memory = false;
 	files->first_ns = 0;
 	files->last_ns = 0;
 	files->stop = false;
@@ -1053,6 +1096,55 @@ int asap_file_profile_end(struct asap_app *app)
 	files->profiled = planned;
 	files_prune(files);
 	return extents_build(files);
+}
+
+/**
+ * asap_file_replace - put a loaded table in the place of what is known of files
+ * @app: the app
+ * @file: the files; their place in the array is their number in @table. Taken over
+ *	on success, and the table with them
+ * @nr: how many
+ * @table: the table, sorted; &struct asap_ent.state is not set yet
+ *
+ * Context: Process context, sleeps. app->mutex held.
+ * Return: 0; -EBUSY while a window is open or being evaluated; -ENODEV if the app
+ * was removed; -ENOMEM. With an error the old table stands.
+ */
+int asap_file_replace(struct asap_app *app, struct asap_file **file, u32 nr,
+		      struct asap_table *table)
+{
+	struct asap_files *files = &app->files;
+	u32 i, planned = asap_knob(ASAP_KNOB_PROFILE_SWITCHES);
+	struct asap_extent *ext;
+	int err;
+
+	err = asap_window_claim(app);
+	if (err)
+		return err;
+	/* What can fail comes first. */
+	ext = kvmalloc_array(table->nr + 1, sizeof(*ext), GFP_KERNEL);
+	if (!ext) {
+		err = -ENOMEM;
+		goto release;
+	}
+	asap_policy_loaded(asap_knob(ASAP_KNOB_POLICY),
+			   asap_knob(ASAP_KNOB_PROFILE_MIN_HITS), table);
+	asap_file_forget(app);
+	for (i = 0; i < nr; i++) {
+		/* The array is empty: numbers are given from 0 on. */
+		WARN_ON(xa_alloc(&files->by_id, &file[i]->id, file[i],
+				 xa_limit_31b, GFP_KERNEL | __GFP_NOFAIL));
+		hash_add(files->by_key, &file[i]->node, key_hash(&file[i]->key));
+	}
+	files->table = *table;
+	files->ext = ext;
+	files->ext_nr = asap_policy_extents(table,
+					    asap_knob(ASAP_KNOB_MERGE_GAP),
+					    asap_knob(ASAP_KNOB_EXTENT_MAX), ext);
+	files->profiled = planned;
+release:
+	asap_window_release(app);
+	return err;
 }
 
 /* Hooks. */

@@ -43,6 +43,7 @@
 #include <linux/xarray.h>
 #include <linux/workqueue.h>
 
+#include "footprint.h"
 #include "policy.h"
 
 /* Pages that a prefetch worker handles at a time, as in the ASAP paper. */
@@ -153,6 +154,7 @@ struct asap_stat {
 	u64 file_fetch[ASAP_NR_FETCH];
 	u64 file_first_ns;
 	u64 file_last_ns;
+	u64 file_changed;	/* files that are not what a loaded table knew */
 	u64 duration_ns;	/* start to end */
 	u64 first_ns;		/* start to the first page fetched */
 	u64 last_ns;		/* start to the last page fetched */
@@ -169,7 +171,8 @@ struct asap_stat {
 struct asap_run {
 	struct list_head node;	/* on asap_runs, while there is work to take */
 	atomic_t cursor;	/* next item of the plan */
-	u32 nr;			/* items to fetch: the plan's or the budget's */
+	u32 nr;			/* items of the plan */
+	u32 fetch_nr;		/* of these, to be fetched; the rest is looked at */
 	bool stop;		/* take no more; written under asap_runs_lock */
 	bool low_memory;
 	int active;		/* workers inside; under asap_runs_lock */
@@ -190,11 +193,25 @@ struct asap_member {
 	u16 id;			/* in log and plan */
 	struct asap_app *app;
 	struct mm_struct *mm;	/* see above; NULL once unlinked */
+	unsigned int held;	/* users of the mm that are ours; under app->lock */
 	struct pid *pid;	/* of the thread group; NULL after fork() */
 	struct list_head node;
 	struct asap_table anon;	/* under app->mutex, or in the plan of a run */
 	struct rcu_work free;
 };
+
+struct asap_file {
+	struct hlist_node node;
+	struct asap_file_id key;
+	u32 id;			/* in the table */
+	u32 absent;		/* windows in a row without it */
+	u64 pages;		/* its size when it was seen last */
+	bool loaded;		/* and not seen since: it may have changed */
+	char *path;		/* for people; may be NULL */
+};
+
+/* Entries in a table of files, at most. */
+#define ASAP_TABLE_MAX	BIT(24)
 
 /* file.c: what is known of an app's files, and the fetching of a window. */
 struct asap_files {
@@ -207,7 +224,10 @@ struct asap_files {
 	u32 ext_nr;
 
 	struct work_struct work;
+	struct mem_cgroup *memcg;	/* of the worker, while it works */
 	bool stop;
+	bool low_memory;
+	u32 changed;			/* files left out: see asap_stat */
 	u32 gap;			/* pages read that are no targets */
 	atomic_t fetch[ASAP_NR_FETCH];
 	u64 first_ns;
@@ -239,6 +259,9 @@ struct asap_app {
 	struct asap_member *plan_members[ASAP_MAX_MEMBERS]; /* by id, or NULL */
 	struct asap_run run;
 	struct asap_files files;
+	struct asap_load *load;	/* a table that is being written */
+	char *text;		/* a table that is being read */
+	size_t text_len;
 	struct asap_stat last;
 	struct asap_stat total;
 
@@ -257,6 +280,7 @@ void asap_apps_close_windows(void);
 void asap_app_free(struct asap_app *app);
 void asap_member_put(struct asap_member *member);
 struct mm_struct *asap_member_mmget(struct asap_member *member);
+void asap_member_mmput(struct asap_member *member, struct mm_struct *mm);
 struct pid *asap_member_pid(struct asap_member *member);
 u32 asap_app_members(struct asap_app *app, struct asap_member **member);
 
@@ -274,16 +298,20 @@ int asap_window_end(struct asap_app *app);
 void asap_window_close(struct asap_app *app);
 void asap_window_shutdown(struct asap_app *app);
 int asap_window_forget(struct asap_app *app);
+int asap_window_claim(struct asap_app *app);
+void asap_window_release(struct asap_app *app);
 int asap_window_profile(struct asap_app *app, bool start);
 
 /* work.c */
 int asap_workers_start(void);
 void asap_workers_stop(void);
 void asap_run_init(struct asap_run *run);
-void asap_run_start(struct asap_run *run, u32 nr);
+void asap_run_start(struct asap_run *run, u32 nr, u32 fetch);
 void asap_run_stop(struct asap_run *run);
 void asap_run_wait(struct asap_run *run);
 bool asap_run_stopped(const struct asap_run *run);
+bool asap_memory_low(void);
+bool asap_memcg_room(struct mem_cgroup *memcg, unsigned int nr);
 void asap_run_count(struct asap_run *run, enum asap_fetch what);
 
 /* vma.c */
@@ -299,11 +327,13 @@ void asap_vma_unlock(struct asap_vma *lock);
 /* anon.c */
 #ifdef CONFIG_ASAP_ANON
 void asap_anon_fetch(struct asap_run *run, struct mm_struct *mm,
-		     struct asap_ent **ent, unsigned int nr);
+		     struct asap_ent **ent, unsigned int nr,
+		     unsigned int fetch);
 void asap_anon_look(struct mm_struct *mm, struct asap_table *table);
 #else
 static inline void asap_anon_fetch(struct asap_run *run, struct mm_struct *mm,
-				   struct asap_ent **ent, unsigned int nr) { }
+				   struct asap_ent **ent, unsigned int nr,
+				   unsigned int fetch) { }
 static inline void asap_anon_look(struct mm_struct *mm,
 				  struct asap_table *table) { }
 #endif
@@ -317,6 +347,14 @@ void asap_file_wait(struct asap_app *app);
 int asap_file_harvest(struct asap_app *app, struct asap_outcome *out);
 void asap_file_forget(struct asap_app *app);
 int asap_file_profile_end(struct asap_app *app);
+int asap_file_replace(struct asap_app *app, struct asap_file **file, u32 nr,
+		      struct asap_table *table);
+
+/* candidates.c */
+char *asap_candidates_text(struct asap_app *app, size_t *len);
+int asap_candidates_write(struct asap_app *app, const char *text, loff_t pos,
+			  size_t len);
+void asap_candidates_load_free(struct asap_load *load);
 #else
 static inline void asap_file_init(struct asap_app *app) { }
 static inline void asap_file_start(struct asap_app *app) { }
@@ -329,6 +367,7 @@ static inline int asap_file_harvest(struct asap_app *app,
 }
 
 static inline void asap_file_forget(struct asap_app *app) { }
+static inline void asap_candidates_load_free(struct asap_load *load) { }
 static inline int asap_file_profile_end(struct asap_app *app)
 {
 	return -EINVAL;

@@ -80,8 +80,10 @@ full:
 }
 
 /**
- * asap_log_len - how many faults a log holds
+ * asap_log_len - how many events a log holds
  * @log: the log; nobody appends to it any more
+ *
+ * Return: that number, which does not count what was dropped.
  */
 u32 asap_log_len(const struct asap_log *log)
 {

@@ -133,12 +133,20 @@ static u16 rank_of(u32 order, u32 log_len)
 
 static void count_fetched(const struct asap_ent *ent, struct asap_outcome *out)
 {
+	bool used;
+
 	if (!(ent->seen & ASAP_SEEN_FETCHED))
 		return;
 	out->fetched++;
-	if (ent->seen & ASAP_SEEN_YOUNG)
-		out->used++;
-	else if ((ent->seen & ASAP_SEEN_CACHED) && (ent->seen & ASAP_SEEN_FAULTED))
+	/*
+	 * A fault on what was left in the cache found it there. What was mapped had
+	 * gone again before it was needed.
+	 */
+	if (ent->seen & ASAP_SEEN_FAULTED)
+		used = ent->seen & ASAP_SEEN_CACHED;
+	else
+		used = ent->seen & ASAP_SEEN_YOUNG;
+	if (used)
 		out->used++;
 	else if (ent->seen & (ASAP_SEEN_GONE | ASAP_SEEN_UNKNOWN))
 		out->lost++;
@@ -429,6 +437,33 @@ u32 asap_policy_plan_sort(u64 *plan, u32 nr, u32 batch)
 		sort(plan + i, n, sizeof(*plan), u64_cmp, NULL);
 	}
 	return targets;
+}
+
+/**
+ * asap_policy_loaded - decide on the entries of a saved table
+ * @policy: the rules
+ * @min_hits: accesses in a profile that make a candidate
+ * @table: the table of an app's files; only vpn, rank and hist are set
+ *
+ * A saved table is the outcome of a profile: to the published rules, candidates. To
+ * the adaptive ones a page's history says all, as long as the app has taught nothing
+ * else.
+ */
+void asap_policy_loaded(enum asap_policy policy, u8 min_hits,
+			struct asap_table *table)
+{
+	static const struct asap_model nothing;
+	u32 i;
+
+	for (i = 0; i < table->nr; i++) {
+		struct asap_ent *ent = &table->ent[i];
+
+		ent->ttl = min_hits;
+		ent->state = ASAP_CANDIDATE;
+		if (policy == ASAP_POLICY_ADAPTIVE &&
+		    asap_model_chance(&nothing, ent->hist) >= CHANCE_FETCH)
+			ent->state = ASAP_TARGET;
+	}
 }
 
 /**

@@ -13,6 +13,7 @@
 #ifndef _MM_ASAP_POLICY_H
 #define _MM_ASAP_POLICY_H
 
+#include <linux/build_bug.h>
 #include <linux/types.h>
 
 /* Who decides: the rules as published, or those that learn from outcomes. */
@@ -61,8 +62,10 @@ struct asap_ent {
 	u8 ttl;
 	u8 hist;
 	u8 seen;
-	u16 pad;
 };
+
+/* What a tracked page may cost. */
+static_assert(sizeof(struct asap_ent) == 16);
 
 /**
  * struct asap_table - the pages known of one address space
@@ -193,6 +196,8 @@ static inline u32 asap_plan_index(u64 item)
 u32 asap_policy_plan_add(u64 *plan, u32 nr, u32 max, u16 table_id,
 			 const struct asap_table *table);
 u32 asap_policy_plan_sort(u64 *plan, u32 nr, u32 batch);
+void asap_policy_loaded(enum asap_policy policy, u8 min_hits,
+			struct asap_table *table);
 void asap_policy_candidates(struct asap_table *table, u32 min_hits);
 u32 asap_policy_extents(const struct asap_table *table, u32 gap, u32 max,
 			struct asap_extent *ext);

@@ -32,7 +32,7 @@ static ssize_t refuse(const char *file, const char *buf, size_t count, int err)
 	size_t len = strcspn(buf, "\n");
 
 	len = min3(len, count, (size_t)REFUSED_SHOWN);
-	pr_warn_ratelimited("%s: \"%*pEp\" refused: %pe\n", file, (int)len, buf,
+	pr_warn_ratelimited("%s: \"%*pE\" refused: %pe\n", file, (int)len, buf,
 			    ERR_PTR(err));
 	return err;
 }
@@ -132,6 +132,8 @@ static int stat_emit(char *buf, int at, const char *prefix,
 {
 	at = stat_emit_kind(buf, at, prefix, "anon", &stat->anon, stat->fetch,
 			    stat->first_ns, stat->last_ns);
+	at += sysfs_emit_at(buf, at, "%sfile_changed %llu\n", prefix,
+			    stat->file_changed);
 	at = stat_emit_kind(buf, at, prefix, "file", &stat->file,
 			    stat->file_fetch, stat->file_first_ns,
 			    stat->file_last_ns);
@@ -229,32 +231,71 @@ static const struct attribute_group apps_group = {
 
 /* The files of one app. */
 
+/* A PID and an address, in columns. */
+#define TARGET_LINE	"%10d %016llx\n"
+
 static struct asap_app *to_app(struct kobject *kobj)
 {
 	return container_of(kobj, struct asap_app, kobj);
 }
 
-static ssize_t procs_show(struct kobject *kobj, struct kobj_attribute *attr,
-			  char *buf)
+/*
+ * A piece of a text of any length, of which lines are made one after the other:
+ * only what falls between @pos and its end is kept.
+ */
+struct piece {
+	char *buf;
+	loff_t pos;		/* of the piece in the text */
+	size_t size, len;	/* of the piece: wanted, and made */
+	loff_t at;		/* of the next line in the text */
+};
+
+/* Return: whether the piece is full. */
+static bool piece_add(struct piece *piece, const char *line, size_t len)
 {
+	size_t skip = 0;
+
+	if (piece->at < piece->pos)
+		skip = min_t(loff_t, len, piece->pos - piece->at);
+	piece->at += len;
+	len = min(len - skip, piece->size - piece->len);
+	memcpy(piece->buf + piece->len, line + skip, len);
+	piece->len += len;
+	return piece->len == piece->size;
+}
+
+static ssize_t procs_read(struct file *file, struct kobject *kobj,
+			  struct bin_attribute *attr, char *buf, loff_t pos,
+			  size_t count)
+{
+	struct piece piece = { .buf = buf, .pos = pos, .size = count };
 	struct asap_app *app = to_app(kobj);
 	struct asap_member *member;
-	int at = 0;
+	char line[16];
 
 	spin_lock(&app->lock);
 	list_for_each_entry(member, &app->members, node)
-		at += sysfs_emit_at(buf, at, "%d\n",
-				    pid_vnr(asap_member_pid(member)));
+		if (piece_add(&piece, line,
+			      scnprintf(line, sizeof(line), "%d\n",
+					pid_vnr(asap_member_pid(member)))))
+			break;
 	spin_unlock(&app->lock);
-	return at;
+	return piece.len;
 }
 
-static ssize_t procs_store(struct kobject *kobj, struct kobj_attribute *attr,
-			   const char *buf, size_t count)
+static ssize_t procs_write(struct file *file, struct kobject *kobj,
+			   struct bin_attribute *attr, char *buf, loff_t pos,
+			   size_t count)
 {
+	char word[16];
 	int pid, err;
 
-	err = kstrtoint(buf, 10, &pid);
+	err = pos ? -EINVAL : copy_word(word, sizeof(word), buf, count);
+	/* Whatever is too long for a number is none. */
+	if (err == -ENAMETOOLONG)
+		err = -EINVAL;
+	if (!err)
+		err = kstrtoint(word, 10, &pid);
 	if (!err)
 		err = pid > 0 ? asap_app_add_pid(to_app(kobj), pid) : -EINVAL;
 	return err ? refuse("procs", buf, count, err) : count;
@@ -343,8 +384,6 @@ static ssize_t reset_store(struct kobject *kobj, struct kobj_attribute *attr,
 	return err ? refuse("reset", buf, count, err) : count;
 }
 
-static struct kobj_attribute procs_attr =
-	__ATTR(procs, 0600, procs_show, procs_store);
 static struct kobj_attribute switch_attr =
 	__ATTR(switch, 0600, switch_show, switch_store);
 static struct kobj_attribute app_stat_attr =
@@ -355,7 +394,6 @@ static struct kobj_attribute reset_attr =
 	__ATTR(reset, 0200, NULL, reset_store);
 
 static struct attribute *app_attrs[] = {
-	&procs_attr.attr,
 	&switch_attr.attr,
 	&app_stat_attr.attr,
 	&profile_attr.attr,
@@ -363,44 +401,36 @@ static struct attribute *app_attrs[] = {
 	NULL,
 };
 
-/*
- * A line of targets is always this long, so that any part of a file of any
- * length can be made without making the rest.
- */
-#define TARGET_LINE	"%10d %016llx\n"
-#define TARGET_LINE_LEN	28
-
 static ssize_t targets_read(struct file *file, struct kobject *kobj,
 			    struct bin_attribute *attr, char *buf, loff_t pos,
 			    size_t count)
 {
+	struct piece piece = { .buf = buf, .pos = pos, .size = count };
 	struct asap_app *app = to_app(kobj);
-	char line[TARGET_LINE_LEN + 1];
-	size_t done = 0;
+	char line[32];
+	size_t len;
+	u32 i;
 
 	mutex_lock(&app->mutex);
-	while (done < count) {
-		u64 nr = div_u64(pos + done, TARGET_LINE_LEN);
-		u32 skip = pos + done - nr * TARGET_LINE_LEN;
-		size_t len = min_t(size_t, TARGET_LINE_LEN - skip, count - done);
+	spin_lock(&app->lock);
+	for (i = 0; i < app->plan_targets; i++) {
+		u64 item = app->plan[i];
 		struct asap_member *member;
-		const struct asap_ent *ent;
-		pid_t pid;
 
-		if (nr >= app->plan_targets)
+		member = app->plan_members[asap_plan_table(item)];
+		/* Those of a process that has gone will not be fetched. */
+		if (!member->mm)
+			continue;
+		len = scnprintf(line, sizeof(line), TARGET_LINE,
+				pid_vnr(asap_member_pid(member)),
+				member->anon.ent[asap_plan_index(item)].vpn <<
+				PAGE_SHIFT);
+		if (piece_add(&piece, line, len))
 			break;
-		member = app->plan_members[asap_plan_table(app->plan[nr])];
-		ent = &member->anon.ent[asap_plan_index(app->plan[nr])];
-		spin_lock(&app->lock);
-		pid = pid_vnr(asap_member_pid(member));
-		spin_unlock(&app->lock);
-		snprintf(line, sizeof(line), TARGET_LINE, pid,
-			 ent->vpn << PAGE_SHIFT);
-		memcpy(buf + done, line + skip, len);
-		done += len;
 	}
+	spin_unlock(&app->lock);
 	mutex_unlock(&app->mutex);
-	return done;
+	return piece.len;
 }
 
 static struct bin_attribute targets_attr = {
@@ -408,8 +438,73 @@ static struct bin_attribute targets_attr = {
 	.read = targets_read,
 };
 
+#ifdef CONFIG_ASAP_FILE
+/* A read from the start makes the text anew; what follows reads on in it. */
+static ssize_t candidates_read(struct file *file, struct kobject *kobj,
+			       struct bin_attribute *attr, char *buf, loff_t pos,
+			       size_t count)
+{
+	struct asap_app *app = to_app(kobj);
+	ssize_t ret;
+	char *text;
+
+	mutex_lock(&app->mutex);
+	if (!pos) {
+		text = asap_candidates_text(app, &app->text_len);
+		kvfree(app->text);
+		app->text = IS_ERR(text) ? NULL : text;
+		if (IS_ERR(text)) {
+			ret = PTR_ERR(text);
+			goto unlock;
+		}
+	}
+	ret = 0;
+	if (!app->text)
+		goto unlock;
+	ret = memory_read_from_buffer(buf, count, &pos, app->text,
+				      app->text_len);
+	/* All read: no need to keep it. */
+	if (!ret) {
+		kvfree(app->text);
+		app->text = NULL;
+	}
+unlock:
+	mutex_unlock(&app->mutex);
+	return ret;
+}
+
+static ssize_t candidates_write(struct file *file, struct kobject *kobj,
+				struct bin_attribute *attr, char *buf,
+				loff_t pos, size_t count)
+{
+	struct asap_app *app = to_app(kobj);
+	int err;
+
+	mutex_lock(&app->mutex);
+	err = asap_candidates_write(app, buf, pos, count);
+	mutex_unlock(&app->mutex);
+	return err ?: count;
+}
+
+static struct bin_attribute candidates_attr = {
+	.attr = { .name = "candidates", .mode = 0600 },
+	.read = candidates_read,
+	.write = candidates_write,
+};
+#endif
+
+static struct bin_attribute procs_attr = {
+	.attr = { .name = "procs", .mode = 0600 },
+	.read = procs_read,
+	.write = procs_write,
+};
+
 static struct bin_attribute *app_bin_attrs[] = {
+	&procs_attr,
 	&targets_attr,
+#ifdef CONFIG_ASAP_FILE
+	&candidates_attr,
+#endif
 	NULL,
 };
 

@@ -83,7 +83,7 @@ static u32 window_budget(void)
 static void window_open(struct asap_app *app)
 {
 	struct asap_member *member;
-	u32 nr = 0;
+	u32 fetch = 0;
 
 	app->state = ASAP_OPEN;
 	app->restart = false;
@@ -94,17 +94,14 @@ static void window_open(struct asap_app *app)
 	list_for_each_entry(member, &app->members, node)
 		WRITE_ONCE(member->mm->asap,
 			   (unsigned long)member | ASAP_MM_OPEN);
-	if (asap_knob(ASAP_KNOB_PREFETCH) && asap_knob(ASAP_KNOB_ANON_ENABLED)) {
-		nr = window_budget();
-		/* Beyond the targets there is nothing to fetch, just to look at. */
-		if (nr >= app->plan_targets)
-			nr = app->plan_nr;
-	}
-	asap_run_start(&app->run, nr);
+	if (asap_knob(ASAP_KNOB_PREFETCH) && asap_knob(ASAP_KNOB_ANON_ENABLED))
+		fetch = min(app->plan_targets, window_budget());
+	asap_run_start(&app->run, app->plan_nr, fetch);
 	asap_file_start(app);
+	/* The tick that is under way does not count: no window is cut short. */
 	queue_delayed_work(asap_wq, &app->timeout_work,
-			   msecs_to_jiffies(asap_knob(ASAP_KNOB_WINDOW_TIMEOUT_MS)));
-	trace_asap_start(&app->kobj, nr);
+			   msecs_to_jiffies(asap_knob(ASAP_KNOB_WINDOW_TIMEOUT_MS)) + 1);
+	trace_asap_start(&app->kobj, fetch);
 }
 
 /* Context: app->lock held, state OPEN. */
@@ -274,7 +271,7 @@ static void harvest_member(struct asap_app *app, struct asap_member *member,
 	mm = asap_member_mmget(member);
 	if (mm) {
 		asap_anon_look(mm, &member->anon);
-		mmput_async(mm);
+		asap_member_mmput(member, mm);
 	} else {
 		mark_unknown(&member->anon);
 	}
@@ -417,13 +414,14 @@ static void stat_collect(struct asap_app *app, const struct asap_outcome *out,
 		.log_dropped = atomic_read(&app->log.dropped),
 		.duration_ns = app->closed_ns - app->opened_ns,
 		.timeouts = app->timed_out,
-		.low_memory = app->run.low_memory,
+		.low_memory = app->run.low_memory || app->files.low_memory,
 		.harvest_ns = ktime_get_ns() - began_ns,
 	};
 	for (i = 0; i < ASAP_NR_FETCH; i++)
 		last->fetch[i] = atomic_read(&app->run.fetch[i]);
 	for (i = 0; i < ASAP_NR_FETCH; i++)
 		last->file_fetch[i] = atomic_read(&app->files.fetch[i]);
+	last->file_changed = app->files.changed;
 	if (app->files.last_ns) {
 		last->file_first_ns = app->files.first_ns - app->opened_ns;
 		last->file_last_ns = app->files.last_ns - app->opened_ns;
@@ -452,13 +450,18 @@ static void tables_acquire(struct asap_app *app)
 	asap_file_wait(app);
 }
 
-/*
- * Have them between windows, where nobody uses them: claimed here, a window that
- * is asked for waits until tables_release().
+/**
+ * asap_window_claim - have an app's tables between windows
+ * @app: the app
+ *
+ * Nobody uses them then. A window that is asked for meanwhile waits until
+ * asap_window_release().
  *
  * Context: app->mutex held.
+ * Return: 0; -EBUSY while a window is open or being evaluated; -ENODEV if the app
+ * was removed.
  */
-static int tables_claim(struct asap_app *app)
+int asap_window_claim(struct asap_app *app)
 {
 	int err = 0;
 
@@ -473,8 +476,15 @@ static int tables_claim(struct asap_app *app)
 	return err;
 }
 
-/* Back to IDLE, or into the window that somebody asked for meanwhile. */
-static void tables_release(struct asap_app *app)
+/**
+ * asap_window_release - let windows open again
+ * @app: the app, claimed or harvested
+ *
+ * Opens the one that somebody asked for meanwhile.
+ *
+ * Context: app->mutex held.
+ */
+void asap_window_release(struct asap_app *app)
 {
 	spin_lock(&app->lock);
 	app->state = ASAP_IDLE;
@@ -511,7 +521,7 @@ static void harvest_fn(struct work_struct *work)
 	trace_asap_learn(&app->kobj, out.promoted, out.dropped, out.candidates,
 			 out.targets);
 	log_grow(&app->log);
-	tables_release(app);
+	asap_window_release(app);
 	mutex_unlock(&app->mutex);
 }
 
@@ -565,7 +575,7 @@ int asap_window_forget(struct asap_app *app)
 	int err;
 
 	mutex_lock(&app->mutex);
-	err = tables_claim(app);
+	err = asap_window_claim(app);
 	if (err)
 		goto unlock;
 	for (id = 0; id < ASAP_MAX_MEMBERS; id++)
@@ -578,7 +588,7 @@ int asap_window_forget(struct asap_app *app)
 	memset(&app->model, 0, sizeof(app->model));
 	memset(&app->last, 0, sizeof(app->last));
 	memset(&app->total, 0, sizeof(app->total));
-	tables_release(app);
+	asap_window_release(app);
 unlock:
 	mutex_unlock(&app->mutex);
 	return err;
@@ -598,14 +608,14 @@ int asap_window_profile(struct asap_app *app, bool start)
 	int err;
 
 	mutex_lock(&app->mutex);
-	err = tables_claim(app);
+	err = asap_window_claim(app);
 	if (err)
 		goto unlock;
 	if (start)
 		asap_file_forget(app);
 	else
 		err = asap_file_profile_end(app);
-	tables_release(app);
+	asap_window_release(app);
 unlock:
 	mutex_unlock(&app->mutex);
 	return err;

@@ -16,6 +16,7 @@
  */
 #include <linux/cpu.h>
 #include <linux/kthread.h>
+#include <linux/memcontrol.h>
 #include <linux/mm.h>
 #include <linux/mmzone.h>
 #include <linux/sched.h>
@@ -49,11 +50,13 @@ void asap_run_init(struct asap_run *run)
 /**
  * asap_run_start - let the workers fetch a plan
  * @run: the run; no worker is in it
- * @nr: how many items of the plan to fetch
+ * @nr: items of the plan
+ * @fetch: so many, from the first one, are to be fetched; the others are only
+ *	looked at, so that their accessed bits tell of this window
  *
  * Context: Any but interrupts, may be called under app->lock.
  */
-void asap_run_start(struct asap_run *run, u32 nr)
+void asap_run_start(struct asap_run *run, u32 nr, u32 fetch)
 {
 	struct task_struct *worker;
 	unsigned int i, cpu;
@@ -64,6 +67,7 @@ void asap_run_start(struct asap_run *run, u32 nr)
 	atomic64_set(&run->last_ns, 0);
 	atomic_set(&run->cursor, 0);
 	run->nr = nr;
+	run->fetch_nr = fetch;
 	run->low_memory = false;
 	if (!nr)
 		return;
@@ -100,6 +104,7 @@ void asap_run_stop(struct asap_run *run)
  * @run: the run
  *
  * Context: Any.
+ * Return: whether the window has closed, the app is gone or memory is short.
  */
 bool asap_run_stopped(const struct asap_run *run)
 {
@@ -152,15 +157,20 @@ static bool run_has_work(struct asap_run *run)
 	return !READ_ONCE(run->stop) && atomic_read(&run->cursor) < run->nr;
 }
 
-/* Take turns, so that no window waits for another one's whole plan. */
+/*
+ * Take turns, so that no window waits for another one's whole plan. A run whose
+ * last batch is in another worker's hands has nothing to join for.
+ */
 static struct asap_run *run_join(void)
 {
-	struct asap_run *run, *found = NULL;
+	struct asap_run *run, *next, *found = NULL;
 
 	spin_lock(&asap_runs_lock);
-	list_for_each_entry(run, &asap_runs, node) {
-		if (!run_has_work(run))
+	list_for_each_entry_safe(run, next, &asap_runs, node) {
+		if (!run_has_work(run)) {
+			list_del_init(&run->node);
 			continue;
+		}
 		found = run;
 		found->active++;
 		list_move_tail(&found->node, &asap_runs);
@@ -181,8 +191,13 @@ static void run_leave(struct asap_run *run)
 	spin_unlock(&asap_runs_lock);
 }
 
-/* Is free memory below the low watermarks, all zones together? */
-static bool memory_low(void)
+/**
+ * asap_memory_low - is free memory below the low watermarks?
+ *
+ * Context: Any.
+ * Return: whether it is, all zones together.
+ */
+bool asap_memory_low(void)
 {
 	unsigned long low = 0;
 	struct zone *zone;
@@ -200,7 +215,7 @@ static bool memory_stays_low(struct asap_run *run)
 {
 	unsigned int tick;
 
-	for (tick = 0; memory_low(); tick++) {
+	for (tick = 0; asap_memory_low(); tick++) {
 		if (tick == LOW_MEMORY_TICKS)
 			return true;
 		schedule_timeout_idle(1);
@@ -210,6 +225,42 @@ static bool memory_stays_low(struct asap_run *run)
 	return false;
 }
 
+/**
+ * asap_memcg_room - may a memory cgroup be charged without reclaim?
+ * @memcg: the group; NULL for none
+ * @nr: pages
+ *
+ * Beyond memory.high whoever charges next is made to wait: that would be the
+ * worker now and the app later.
+ *
+ * Context: Any.
+ * Return: whether the group and all above it stay below memory.high and
+ * memory.max.
+ */
+bool asap_memcg_room(struct mem_cgroup *memcg, unsigned int nr)
+{
+#ifdef CONFIG_MEMCG
+	for (; memcg && !mem_cgroup_is_root(memcg);
+	     memcg = parent_mem_cgroup(memcg)) {
+		unsigned long usage = page_counter_read(&memcg->memory) + nr;
+
+		if (usage > READ_ONCE(memcg->memory.high) ||
+		    usage > READ_ONCE(memcg->memory.max))
+			return false;
+	}
+#endif
+	return true;
+}
+
+static bool mm_room(struct mm_struct *mm, unsigned int nr)
+{
+	struct mem_cgroup *memcg = get_mem_cgroup_from_mm(mm);
+	bool room = asap_memcg_room(memcg, nr);
+
+	mem_cgroup_put(memcg);
+	return room;
+}
+
 static void run_out_of_memory(struct asap_run *run)
 {
 	WRITE_ONCE(run->low_memory, true);
@@ -217,26 +268,29 @@ static void run_out_of_memory(struct asap_run *run)
 }
 
 /* Fetch up to a batch of pages of one address space. Return: how many. */
-static unsigned int fetch_member(struct asap_app *app, const u64 *plan,
-				 unsigned int nr)
+static unsigned int fetch_member(struct asap_app *app, u32 pos, u32 end)
 {
+	const u64 *plan = app->plan + pos;
+	unsigned int nr = end - pos;
 	struct asap_ent *ent[ASAP_BATCH];
 	u32 id = asap_plan_table(plan[0]);
 	struct asap_member *member = app->plan_members[id];
 	struct mm_struct *mm;
-	unsigned int i, n;
+	unsigned int i, n, fetch;
 
 	for (n = 0; n < nr && asap_plan_table(plan[n]) == id; n++)
 		ent[n] = &member->anon.ent[asap_plan_index(plan[n])];
+	fetch = pos < app->run.fetch_nr ? min(n, app->run.fetch_nr - pos) : 0;
 	mm = asap_member_mmget(member);
-	if (mm) {
-		asap_anon_fetch(&app->run, mm, ent, n);
-		/* The app may have exited meanwhile; this CPU need not clean up. */
-		mmput_async(mm);
+	if (mm && mm_room(mm, fetch)) {
+		asap_anon_fetch(&app->run, mm, ent, n, fetch);
 	} else {
-		for (i = 0; i < n; i++)
-			asap_run_count(&app->run, ASAP_FETCH_STOPPED);
+		for (i = 0; i < fetch; i++)
+			asap_run_count(&app->run, mm ? ASAP_FETCH_NO_MEMORY :
+						       ASAP_FETCH_STOPPED);
 	}
+	if (mm)
+		asap_member_mmput(member, mm);
 	return n;
 }
 
@@ -247,7 +301,7 @@ static void fetch_batch(struct asap_run *run)
 	u32 end = min(pos + ASAP_BATCH, run->nr);
 
 	while (pos < end && !asap_run_stopped(run))
-		pos += fetch_member(app, app->plan + pos, end - pos);
+		pos += fetch_member(app, pos, end);
 	/* One may be bad luck; a batch of them is a fact. */
 	if (atomic_read(&run->fetch[ASAP_FETCH_NO_MEMORY]) >= ASAP_BATCH)
 		run_out_of_memory(run);
@@ -274,9 +328,11 @@ static void worker_fn(unsigned int cpu)
 	do {
 		fetch_batch(run);
 	} while (run_has_work(run) && single_task_running() &&
-		 !need_resched() && !kthread_should_park() && !memory_low());
+		 !need_resched() && !kthread_should_park() && !asap_memory_low());
 	sched_setscheduler_nocheck(current, SCHED_IDLE, &param);
 	run_leave(run);
+	/* smpboot calls again at once: without preemption, wait for our turn here. */
+	cond_resched();
 }
 
 static void worker_setup(unsigned int cpu)

@@ -48,14 +48,22 @@ done < <(scripts/apply.sh --list)
 # Every file of ours that can hold a comment says its licence.
 while IFS= read -r f; do
 	case $f in
-	*.patch | *.md | .* | *.json | series | Documentation/ABI/*) continue ;;
+	*.patch | *.md | .* | *.json | series | Documentation/ABI/* | */corpus/*) continue ;;
 	esac
 	check "SPDX $f" grep -q -m 1 'SPDX-License-Identifier: ' "$f"
 done < <(git ls-files -co --exclude-standard | while IFS= read -r f; do
 	[ ! -f "$f" ] || printf '%s\n' "$f"; done)
 
+# Every public function says what it takes, where it may be called, what it gives.
+kernel_doc() {
+	perl "$ASAP_SOURCE/scripts/kernel-doc" -none -Wall -Werror "$1"
+}
+for f in mm/asap/*.[ch] include/linux/asap.h; do
+	check "kernel-doc $f" kernel_doc "$f"
+done
+
 spelling() {
-	git ls-files -co --exclude-standard -z | xargs -0 codespell -L damon
+	git ls-files -co --exclude-standard -z | xargs -0 codespell -L damon,filp
 }
 check "codespell" spelling
 

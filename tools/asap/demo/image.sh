@@ -43,7 +43,8 @@ mirrors=()
 if command -v apt-get >/dev/null; then
 	mapfile -t mirrors < <(apt-get indextargets \
 		--format '$(ORIGIN) $(COMPONENT) $(CODENAME) $(REPO_URI)' 'Created-By: Packages' \
-		2>/dev/null | awk '$1 == "Debian" && $2 == "main" && $3 ~ /^bookworm(-updates|-security)?$/ {
+		2>/dev/null | awk '
+		$1 == "Debian" && $2 == "main" && $3 ~ /^bookworm(-updates|-security)?$/ {
 			print "deb " $4 " " $3 " main" }' | sort -u)
 	case "${mirrors[*]-}" in
 	*" bookworm main"*) ;;

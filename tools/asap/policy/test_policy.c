@@ -132,6 +132,13 @@ static void test_account(void)
 	ok(out.wasted == 2, "account: old, or never looked for, is wasted");
 	ok(out.lost == 1, "account: unmapped before we looked is lost");
 	ok(out.faulted == 2, "account: a hit in the swap cache is no miss");
+
+	forget();
+	switch_app(&paper, "a");
+	see('a', ASAP_SEEN_MAPPED | ASAP_SEEN_YOUNG);
+	switch_app(&paper, "a");
+	ok(out.used == 0 && out.wasted == 1 && out.faulted == 1,
+	   "account: mapped, gone again, and faulted in is wasted and missed");
 }
 
 static void test_adaptive(void)
