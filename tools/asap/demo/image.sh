@@ -52,7 +52,10 @@ if command -v apt-get >/dev/null; then
 	esac
 fi
 
-say "Debian bookworm with ${#packages[@]} packages and what they need (a few minutes; log: $log)"
+say "Debian bookworm with ${#packages[@]} packages and what they need"
+say "(a few minutes; log: $log)"
+# From the index of all of Debian's packages comes the data that the apps work on.
+data='chroot "$1" sh -c "apt-cache dumpavail | python3 /srv/demo/data.py /srv/demo"'
 mmdebstrap --variant=minbase --format=tar \
 	--include="$(IFS=,; echo "${packages[*]}")" \
 	--aptopt='APT::Install-Recommends "false"' \
@@ -60,10 +63,9 @@ mmdebstrap --variant=minbase --format=tar \
 	--dpkgopt='path-exclude=/usr/share/locale/*' \
 	--dpkgopt='path-exclude=/usr/share/doc/*' \
 	--dpkgopt='path-include=/usr/share/doc/*/copyright' \
-	--customize-hook="mkdir -p \"\$1/srv/demo\" \"\$1/demo\"" \
+	--customize-hook='mkdir -p "$1/srv/demo" "$1/demo"' \
 	--customize-hook="upload $here/data.py /srv/demo/data.py" \
-	--customize-hook='chroot "$1" sh -c "
-		apt-cache dumpavail | python3 /srv/demo/data.py /srv/demo"' \
+	--customize-hook="$data" \
 	bookworm "$work/tree.tar" ${mirrors[@]+"${mirrors[@]}"} >"$log" 2>&1 ||
 	die "mmdebstrap failed: $(tail -n 1 "$log") (log: $log)"
 

@@ -17,6 +17,9 @@ import time
 MODES = ("off", "asap", "warm", "ideal", "mapped")
 KINDS = ("anon", "file")
 BAR = 40
+# From this share of time with a task waiting for a CPU on, say so. QEMU's own two
+# CPUs and its other threads make some of it by themselves.
+BUSY = 0.5
 
 
 def config(path, *pairs):
@@ -91,7 +94,30 @@ class Progress:
             self.show("demo: " + event["text"], True)
 
 
+def cpu_wait():
+    """Microseconds for which some task on this machine waited for a CPU; the clock."""
+    try:
+        with open("/proc/pressure/cpu") as pressure:
+            return int(pressure.readline().rpartition("total=")[2]), time.monotonic()
+    except (OSError, ValueError):
+        return None
+
+
 def watch(path, pid):
+    """Progress; then how busy this machine was, which an emulator cannot hide."""
+    before = cpu_wait()
+    try:
+        follow(path, pid)
+    finally:
+        after = cpu_wait()
+        share = None
+        if before and after:
+            share = rounded((after[0] - before[0]) / 1e6 / (after[1] - before[1]), 2)
+        with open(f"{os.path.dirname(path)}/host.json", "w") as out:
+            json.dump({"cpu_wait": share}, out)
+
+
+def follow(path, pid):
     progress = Progress()
     while not os.path.exists(path):
         if not alive(pid):
@@ -181,10 +207,10 @@ class App:
             "swapin": median(lambda r: r["swapin"]),
             "start": {key: median(lambda r: r["start"][key]) for key in rows[0]["start"]},
         }
-        repeated = [r["repeated"] for r in rows if "repeated" in r]
         if mode == "off":
-            found["touched"] = median(lambda r: r["touched"])
-            found["repeated"] = rounded(statistics.median(repeated)) if repeated else None
+            for key in ("touched", "repeated_last", "repeated"):
+                values = [r[key] for r in rows if key in r]
+                found[key] = rounded(statistics.median(values)) if values else None
         if mode == "asap":
             found.update((kind, self.kind(kind)) for kind in KINDS)
         return found
@@ -238,9 +264,8 @@ def start_states(apps):
         off, asap = (app["modes"].get(mode, {}).get("start") for mode in ("off", "asap"))
         if off and asap:
             for key in ("swap_kb", "rss_kb", "file_resident_kb"):
-                if off[key]:
-                    apart = abs(asap[key] / off[key] - 1)
-                    widest[key] = rounded(max(widest.get(key, 0), apart))
+                apart = abs(asap[key] - off[key]) / max(off[key], 1)
+                widest[key] = rounded(max(widest.get(key, 0), apart))
     return widest
 
 
@@ -319,13 +344,15 @@ def report(out):
     result = {
         "base": begin["kernel"], "arch": begin["arch"], "smp": begin["smp"],
         "mem_mb": wanted["mem_mb"],
-        "storage": {"profile": storage["profile"], "read_us": storage["read_us"],
-                    "swapin_us": rounded(begin["swapin_us"], 1), "ratio": storage["ratio"]},
+        "storage": {key: storage[key] for key in ("profile", "read_us", "swapin_us", "ratio")},
         "apps": apps, "summary": summary(apps),
         "start_apart": start_states(apps),
         "complete": bool(end), "wrong_answers": len(wrong),
-        "config": wanted,
+        "config": wanted, "host": {},
     }
+    if os.path.exists(f"{out}/host.json"):
+        with open(f"{out}/host.json") as file:
+            result["host"] = json.load(file)
     with open(f"{out}/result.json", "w") as file:
         json.dump(result, file, indent=1)
         file.write("\n")
@@ -353,11 +380,15 @@ def report(out):
     else:
         print(f"Storage is a model, {storage['profile']}: a read takes {storage['read_us']} us,"
               f" {storage['ratio']} swap-ins; an assumption. No phone was measured.")
+    busy = result["host"].get("cpu_wait")
+    if busy is not None and busy > BUSY:
+        print(f"This machine was busy: for {busy:.0%} of the time some task waited for a CPU."
+              " Expect noise.")
     print(f"{out}/result.json, {out}/switches.csv")
     if not result["complete"]:
         print("The run broke off: these are the switches until then.")
     if wrong:
-        sys.exit(f"demo: {len(wrong)} answers differ from those of another mode to the same request")
+        sys.exit(f"demo: {len(wrong)} answers differ from another mode's to the same request")
 
 
 try:

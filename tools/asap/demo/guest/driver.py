@@ -121,9 +121,11 @@ class Switcher:
                 "start": state, **extra}
 
     def footprint(self, pages):
-        """Of the pages that a request needed: how many, and the share of them that was
-        needed by one of the switches before as well."""
+        """Of the pages that a request needed: how many, and the share of them that the
+        request before needed as well, and that any of the last REMEMBERED did."""
         found = {"touched": len(pages)}
+        if self.footprints and pages:
+            found["repeated_last"] = len(pages & self.footprints[-1]) / len(pages)
         if len(self.footprints) == REMEMBERED and pages:
             found["repeated"] = len(pages & set().union(*self.footprints)) / len(pages)
         self.footprints.append(pages)
@@ -137,8 +139,7 @@ def run(config, channel):
     apps, seed = config["apps"], config["seed"]
     channel.send("begin", kernel=os.uname().release, arch=os.uname().machine,
                  smp=os.cpu_count(), modes=modes, asap=bool(asap), config=config,
-                 mem_kb=memory.key_values(memory.read("/proc/meminfo"))["MemTotal"],
-                 swapin_us=memory.swapin_us())
+                 mem_kb=memory.key_values(memory.read("/proc/meminfo"))["MemTotal"])
 
     switchers = []
     for i, name in enumerate(apps):
@@ -174,7 +175,7 @@ def run(config, channel):
             for mode in rng.sample(modes, len(modes)):
                 one(switcher, mode, f"{seed} round {i}", "measure")
         gc.collect()
-    channel.send("end", swapin_us=memory.swapin_us())
+    channel.send("end")
 
 
 def main():
@@ -182,9 +183,9 @@ def main():
     try:
         with open(sys.argv[2]) as file:
             config = json.load(file)
-        profile, read_us, ratio, root = sys.argv[3:7]
+        swapin_us, profile, read_us, ratio, root = sys.argv[3:8]
         config["storage"] = {"profile": profile, "read_us": int(read_us), "ratio": int(ratio),
-                             "root": root}
+                             "swapin_us": float(swapin_us), "root": root}
         run(config, channel)
     except BaseException:
         channel.send("error", text=traceback.format_exc())

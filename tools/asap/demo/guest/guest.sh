@@ -38,14 +38,14 @@ python() {
 }
 
 tree /dev/vda $root
+swapin_us=$(python -c 'import memory; print(round(memory.swapin_us(), 1))') ||
+	fail "no swap-in cost"
 storage="none 0 0 /"
 if [ "$profile" != none ]; then
-	swapin_us=$(python -c 'import memory; print(memory.swapin_us())') ||
-		fail "no swap-in cost"
 	model=$(/demo/storage.sh "$profile" "$swapin_us" /dev/vda) ||
 		fail "no storage model"
 	tree "${model%% *}" $root/mnt
 	storage="$profile ${model#* } /mnt"
 fi
 # shellcheck disable=SC2086	# four words
-python /demo/driver.py 3 /demo/config.json $storage
+python /demo/driver.py 3 /demo/config.json "$swapin_us" $storage

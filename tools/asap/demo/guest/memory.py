@@ -6,7 +6,6 @@ import fcntl
 import itertools
 import mmap
 import os
-import statistics
 import struct
 import time
 
@@ -146,7 +145,7 @@ def push_out_files():
         if now >= before:
             break
         before = now
-    write("/proc/sys/vm/drop_caches", "1")
+    write("/proc/sys/vm/drop_caches", "5")      # 1: page cache, 4: no line in the log
 
 
 def resident(path):
@@ -260,7 +259,8 @@ class Cgroup:
         for path in self.mapped_files():
             known = self.files.get(path, b"")
             now = resident(path)
-            self.files[path] = bytes(a | b for a, b in itertools.zip_longest(known, now, fillvalue=0))
+            both = itertools.zip_longest(known, now, fillvalue=0)
+            self.files[path] = bytes(a | b for a, b in both)
 
     def bring_back_files(self):
         """The pages that were seen in memory, back into the page cache; not mapped."""
@@ -317,7 +317,8 @@ class Cgroup:
 
 def swapin_us(size=32 << 20, batch=64):
     """The cost of one 4 KiB swap-in fault, in microseconds: the time to touch pages in
-    swap, less that to touch them again; medians of batches of pages."""
+    swap, less that to touch them again. Of batches of pages the fastest tenth counts:
+    the host's other work only ever adds."""
     area = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     address = ctypes.addressof(ctypes.c_char.from_buffer(area))
     libc.munlock(ctypes.c_void_p(address), ctypes.c_size_t(size))
@@ -339,7 +340,7 @@ def swapin_us(size=32 << 20, batch=64):
             for at in range(start, start + batch * PAGE, PAGE):
                 area[at]
             times.append(time.monotonic_ns() - clock)
-        return statistics.median(times)
+        return sorted(times)[len(times) // 10]
 
     cold, hot = walk(), walk()
     return (cold - hot) / batch / 1000
