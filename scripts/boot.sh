@@ -11,8 +11,6 @@
 #                     FILE,snapshot=on leaves the image as it is
 #   --append WORDS    more words for the kernel's command line
 #   --args WORDS      arguments for the guest's /init (and so for /guest)
-#   --one-thread      all CPUs in one thread of the host: QEMU up to 7.2 may else
-#                     run an int3 that jump labels have already taken away
 #   --icount          one CPU, counting instructions: time is exactly repeatable
 #   --timeout S       kill the guest after S seconds (default 900)
 #   --shell           a prompt on this terminal instead of /guest
@@ -30,12 +28,11 @@ set -euo pipefail
 . "$(dirname "$0")/env.sh"
 
 kernel='' initrd='' out='' mem=1024 smp=2 append='' args='' timeout=900
-icount=no shell=no thread=multi
+icount=no shell=no
 drives=()
 while [ $# -gt 0 ]; do
 	case $1 in
 	--icount)	icount=yes; shift; continue ;;
-	--one-thread)	thread=single; shift; continue ;;
 	--shell)	shell=yes; shift; continue ;;
 	esac
 	[ $# -ge 2 ] || die "boot.sh: $1 needs a value"
@@ -61,7 +58,7 @@ mkdir -p "$out"
 rm -f "$out"/{console.log,results,qemu.log}
 : >"$out/results"
 
-accel=(-accel "tcg,thread=$thread" -smp "$smp")
+accel=(-accel 'tcg,thread=multi' -smp "$smp")
 [ $icount = no ] || accel=(-accel 'tcg,thread=single' -smp 1 -icount 'shift=0,sleep=off')
 
 # An emulated timer that a busy host holds up is no broken timer.
@@ -78,7 +75,8 @@ else
 	serial=(-chardev "file,id=con,path=$out/console.log")
 fi
 
-qemu=(qemu-system-x86_64 -nodefaults -no-user-config -display none -no-reboot
+emulator=$("$ASAP_TOP/scripts/qemu.sh")
+qemu=("$emulator" -nodefaults -no-user-config -display none -no-reboot
 	-machine q35 -cpu max -m "$mem" "${accel[@]}"
 	"${serial[@]}" -serial chardev:con
 	-device virtio-serial-pci

@@ -36,6 +36,17 @@ host_suite() {
 	printf '# exit-status %d\n' "$rc" >>"$tap"
 }
 
+# The KUnit suites that our files define.
+kunit_suites() {
+	local f
+	for f in "$ASAP_TREE"/mm/asap/tests/*.c; do
+		[ ! -e "$f" ] || awk '
+			/struct kunit_suite .*= *\{/ { suite = 1 }
+			suite && /\.name *=/ { gsub(/.*= *"|".*/, ""); print "kunit/" $0 }
+			/^\}/ { suite = 0 }' "$f"
+	done
+}
+
 # judge_boot DIR STATUS: the boot is a test of its own, and so is the report of
 # each suite that stdin names.
 judge_boot() {
@@ -83,8 +94,8 @@ guest_suites() {
 		"$scripts/guest/tests:/guest" "$tests:/tests"
 	say "test: booting the $flavour kernel; console in $dir/console.log"
 	"$scripts/boot.sh" --kernel "$kernel" --initrd "$ASAP_CACHE/images/tests-$flavour.cpio" \
-		--out "$dir" --mem 2048 --timeout 1800 || rc=$?
-	judge_boot "$dir" "$rc" <"$tests/list"
+		--out "$dir" --mem 2048 --timeout 1800 --append kunit.enable=1 || rc=$?
+	{ cat "$tests/list"; kunit_suites; } | judge_boot "$dir" "$rc"
 }
 
 # The asap kernel again, with knobs on its command line: right ones, wrong ones,

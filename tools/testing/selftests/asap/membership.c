@@ -383,6 +383,7 @@ static void window_times_out(void)
 	app_wait_switches(APP, 1);
 	expect(!app_is_open(APP));
 	expect_eq(app_stat(APP, "last_timeouts"), 1);
+	expect(app_stat(APP, "last_window_us") >= 100 * 1000);
 	expect_eq(app_write(APP, "switch", "end"), -EINVAL);
 
 	expect_eq(knob_write("window_timeout_ms", "600000"), 0);

@@ -520,8 +520,8 @@ static void windows_fast(void)
 }
 
 /*
- * The code of the fault path changes under the hands of those who run it. QEMU up
- * to 7.2 may get that wrong with a thread for each CPU ("Oops: int3").
+ * The code of the fault path changes under the hands of those who run it. QEMU
+ * before 8.1 may get that wrong with a thread for each CPU ("Oops: int3").
  */
 static void turned_off_and_on(void)
 {
