@@ -37,6 +37,7 @@ void __asap_file_read(struct mm_struct *mm, struct file *file, loff_t pos,
 void __asap_fork(struct mm_struct *mm, struct mm_struct *oldmm);
 void __asap_exec(struct linux_binprm *bprm, struct mm_struct *oldmm);
 void __asap_exit(struct mm_struct *mm);
+void __asap_oom_score_adj(struct task_struct *task, int adj);
 
 static __always_inline bool asap_window_open(const struct mm_struct *mm)
 {
@@ -174,6 +175,19 @@ static inline void asap_exit(struct mm_struct *mm)
 		__asap_exit(mm);
 }
 
+/**
+ * asap_oom_score_adj - somebody tells how important a process is
+ * @task: any thread of the process
+ * @adj: its new oom_score_adj
+ *
+ * Context: Process context. Does not sleep.
+ */
+static inline void asap_oom_score_adj(struct task_struct *task, int adj)
+{
+	if (static_branch_unlikely(&asap_key))
+		__asap_oom_score_adj(task, adj);
+}
+
 #else /* CONFIG_ASAP */
 
 static inline void asap_swap_fault(struct mm_struct *mm, unsigned long addr,
@@ -193,6 +207,7 @@ static inline void asap_fork(struct mm_struct *mm, struct mm_struct *oldmm) { }
 static inline void asap_exec(struct linux_binprm *bprm,
 			     struct mm_struct *oldmm) { }
 static inline void asap_exit(struct mm_struct *mm) { }
+static inline void asap_oom_score_adj(struct task_struct *task, int adj) { }
 
 #endif /* CONFIG_ASAP */
 #endif /* _LINUX_ASAP_H */

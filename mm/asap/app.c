@@ -17,6 +17,7 @@
 #include <linux/sched/task.h>
 #include <linux/slab.h>
 #include <linux/string.h>
+#include <linux/timekeeping.h>
 
 #include "internal.h"
 
@@ -226,7 +227,7 @@ static bool member_unlink(struct asap_member *member)
 }
 
 static int member_join(struct asap_app *app, struct mm_struct *mm,
-		       struct pid *pid)
+		       struct pid *pid, enum asap_join how)
 {
 	struct asap_member *member;
 	int err;
@@ -234,6 +235,8 @@ static int member_join(struct asap_app *app, struct mm_struct *mm,
 	member = member_alloc(app, pid);
 	if (IS_ERR(member))
 		return PTR_ERR(member);
+	member->by_cgroup = how == ASAP_JOIN_CGROUP;
+	member->background = how == ASAP_JOIN_TRIGGER;
 	err = member_link(member, mm);
 	if (err)
 		asap_member_put(member);
@@ -243,8 +246,9 @@ static int member_join(struct asap_app *app, struct mm_struct *mm,
 /*
  * The app that @mm is in, with a reference; NULL for none. A member keeps its
  * app, but only a grace period keeps the member: hence kobject_get_unless_zero().
+ * @how, if not NULL, is written: by what right its children are members.
  */
-static struct asap_app *mm_app_get(struct mm_struct *mm)
+static struct asap_app *mm_app_get(struct mm_struct *mm, enum asap_join *how)
 {
 	struct asap_app *app = NULL;
 	unsigned long val;
@@ -253,6 +257,9 @@ static struct asap_app *mm_app_get(struct mm_struct *mm)
 	val = READ_ONCE(mm->asap);
 	if (val) {
 		app = asap_mm_member(val)->app;
+		if (how)
+			*how = asap_mm_member(val)->by_cgroup ?
+			       ASAP_JOIN_CGROUP : ASAP_JOIN_CALLER;
 		if (!kobject_get_unless_zero(&app->kobj))
 			app = NULL;
 	}
@@ -262,12 +269,13 @@ static struct asap_app *mm_app_get(struct mm_struct *mm)
 
 void __asap_fork(struct mm_struct *mm, struct mm_struct *oldmm)
 {
-	struct asap_app *app = mm_app_get(oldmm);
+	enum asap_join how;
+	struct asap_app *app = mm_app_get(oldmm, &how);
 
 	if (!app)
 		return;
 	/* The child has no PID yet. */
-	member_join(app, mm, NULL);
+	member_join(app, mm, NULL, how);
 	kobject_put(&app->kobj);
 }
 
@@ -275,20 +283,21 @@ void __asap_exec(struct linux_binprm *bprm, struct mm_struct *oldmm)
 {
 	const struct cred *old = current_cred(), *new = bprm->cred;
 	struct asap_app *app;
+	enum asap_join how;
 
 	if (bprm->secureexec || !uid_eq(old->euid, new->euid) ||
 	    !gid_eq(old->egid, new->egid))
 		return;
-	app = mm_app_get(oldmm);
+	app = mm_app_get(oldmm, &how);
 	if (!app)
 		return;
-	member_join(app, bprm->mm, task_tgid(current));
+	member_join(app, bprm->mm, task_tgid(current), how);
 	kobject_put(&app->kobj);
 }
 
 void __asap_exit(struct mm_struct *mm)
 {
-	struct asap_app *app = mm_app_get(mm);
+	struct asap_app *app = mm_app_get(mm, NULL);
 	struct asap_member *member = NULL;
 	bool last = false, put = false;
 
@@ -309,47 +318,194 @@ void __asap_exit(struct mm_struct *mm)
 	kobject_put(&app->kobj);
 }
 
+/*
+ * The member of @app that @mm is, or NULL: it may have left, and even joined
+ * another app.
+ *
+ * Context: app->lock held.
+ */
+static struct asap_member *member_of(struct asap_app *app, struct mm_struct *mm)
+{
+	struct asap_member *member;
+	unsigned long val;
+
+	rcu_read_lock();
+	val = READ_ONCE(mm->asap);
+	member = val ? asap_mm_member(val) : NULL;
+	if (member && member->app != app)
+		member = NULL;
+	rcu_read_unlock();
+	return member;
+}
+
+/**
+ * asap_app_of_task - the app that a process is in
+ * @task: the process
+ *
+ * Context: Process context, may sleep.
+ * Return: the app, to be given back by kobject_put(), or NULL.
+ */
+struct asap_app *asap_app_of_task(struct task_struct *task)
+{
+	struct mm_struct *mm = get_task_mm(task);
+	struct asap_app *app;
+
+	if (!mm)
+		return NULL;
+	app = mm_app_get(mm, NULL);
+	mmput(mm);
+	return app;
+}
+
+/**
+ * asap_app_background - a process went to the background, or left it
+ * @mm: its address space
+ * @background: which of the two
+ *
+ * Context: Any but interrupts.
+ * Return: the app that has now gone to the background with all its processes, or
+ * one of whose processes comes back from there, to be given back by
+ * kobject_put(); NULL if nothing of the kind has happened.
+ */
+struct asap_app *asap_app_background(struct mm_struct *mm, bool background)
+{
+	struct asap_app *app = mm_app_get(mm, NULL);
+	struct asap_member *member;
+	bool event = false;
+
+	if (!app)
+		return NULL;
+	spin_lock(&app->lock);
+	member = member_of(app, mm);
+	if (member) {
+		event = member->background != background;
+		member->background = background;
+		if (background)
+			list_for_each_entry(member, &app->members, node)
+				event &= member->background;
+	}
+	spin_unlock(&app->lock);
+	if (event)
+		return app;
+	kobject_put(&app->kobj);
+	return NULL;
+}
+
+/**
+ * asap_app_mark_cgroup - begin to look who is in an app's cgroup
+ * @app: the app
+ *
+ * Context: Any but interrupts.
+ */
+void asap_app_mark_cgroup(struct asap_app *app)
+{
+	struct asap_member *member;
+
+	spin_lock(&app->lock);
+	list_for_each_entry(member, &app->members, node)
+		member->stale = member->by_cgroup;
+	spin_unlock(&app->lock);
+}
+
+/* @mm is a member of @app still, and was found in its cgroup. */
+static void member_seen(struct asap_app *app, struct mm_struct *mm)
+{
+	struct asap_member *member;
+
+	spin_lock(&app->lock);
+	member = member_of(app, mm);
+	if (member)
+		member->stale = false;
+	spin_unlock(&app->lock);
+}
+
+/**
+ * asap_app_sweep_cgroup - let those leave who were not seen in an app's cgroup
+ * @app: the app, after asap_app_mark_cgroup() and asap_app_add_task() of all who
+ *	are there
+ *
+ * Who forked meanwhile is not concerned.
+ *
+ * Context: Any but interrupts.
+ */
+void asap_app_sweep_cgroup(struct asap_app *app)
+{
+	struct asap_member *member, *next;
+	LIST_HEAD(left);
+	bool last;
+
+	spin_lock(&app->lock);
+	list_for_each_entry_safe(member, next, &app->members, node)
+		if (member->stale && member_unlink(member))
+			list_add(&member->node, &left);
+	last = list_empty(&app->members);
+	spin_unlock(&app->lock);
+	if (last)
+		asap_window_close(app);
+	list_for_each_entry_safe(member, next, &left, node) {
+		list_del_init(&member->node);
+		asap_member_put(member);
+	}
+}
+
+/**
+ * asap_app_add_task - let a process join an app
+ * @app: the app
+ * @task: the process
+ * @how: by what right
+ *
+ * Context: Process context, may sleep.
+ * Return: 0 (also if the process is a member already); -ESRCH if it is exiting;
+ * -EINVAL for a kernel thread; -EPERM if the caller may not inspect the process;
+ * -EBUSY if it belongs to another app; -ENOSPC if the app is full; -ENODEV if the
+ * app was removed; -ENOMEM.
+ */
+int asap_app_add_task(struct asap_app *app, struct task_struct *task,
+		      enum asap_join how)
+{
+	struct asap_app *other;
+	struct mm_struct *mm;
+	int err;
+
+	if (task->flags & PF_KTHREAD)
+		return -EINVAL;
+	mm = how == ASAP_JOIN_CALLER ?
+	     mm_access(task, PTRACE_MODE_READ_FSCREDS) : get_task_mm(task);
+	if (IS_ERR_OR_NULL(mm)) {
+		err = mm ? PTR_ERR(mm) : -ESRCH;
+		return err == -EACCES ? -EPERM : err;
+	}
+	err = member_join(app, mm, task_tgid(task), how);
+	if (err == -EBUSY) {
+		other = mm_app_get(mm, NULL);
+		if (other == app) {
+			err = 0;
+			if (how == ASAP_JOIN_CGROUP)
+				member_seen(app, mm);
+		}
+		if (other)
+			kobject_put(&other->kobj);
+	}
+	mmput(mm);
+	return err;
+}
+
 /**
  * asap_app_add_pid - let a process join an app
  * @app: the app
  * @nr: PID in the caller's PID namespace
  *
  * Context: Process context, may sleep.
- * Return: 0 (also if the process is a member already); -ESRCH if there is no
- * such process or it is exiting; -EINVAL for a kernel thread; -EPERM if the
- * caller may not inspect the process; -EBUSY if it belongs to another app;
- * -ENOSPC if the app is full; -ENODEV if the app was removed; -ENOMEM.
+ * Return: 0 or an error of asap_app_add_task(); -ESRCH if there is no such process.
  */
 int asap_app_add_pid(struct asap_app *app, pid_t nr)
 {
-	struct asap_app *other;
-	struct task_struct *task;
-	struct mm_struct *mm;
+	struct task_struct *task = find_get_task_by_vpid(nr);
 	int err;
 
-	task = find_get_task_by_vpid(nr);
 	if (!task)
 		return -ESRCH;
-	err = -EINVAL;
-	if (task->flags & PF_KTHREAD)
-		goto put_task;
-	mm = mm_access(task, PTRACE_MODE_READ_FSCREDS);
-	if (IS_ERR_OR_NULL(mm)) {
-		err = mm ? PTR_ERR(mm) : -ESRCH;
-		if (err == -EACCES)
-			err = -EPERM;
-		goto put_task;
-	}
-	err = member_join(app, mm, task_tgid(task));
-	if (err == -EBUSY) {
-		other = mm_app_get(mm);
-		if (other == app)
-			err = 0;
-		if (other)
-			kobject_put(&other->kobj);
-	}
-	mmput(mm);
-put_task:
+	err = asap_app_add_task(app, task, ASAP_JOIN_CALLER);
 	put_task_struct(task);
 	return err;
 }
@@ -375,12 +531,13 @@ static int name_check(const char *name)
 /**
  * asap_app_create - make an app
  * @name: its name: printable ASCII without blanks and slashes
+ * @automatic: nobody asked for it: it may make room for another such app
  *
  * Context: Process context, may sleep.
  * Return: 0; -EINVAL or -ENAMETOOLONG for a bad name; -EEXIST; -EOPNOTSUPP while
  * ASAP is disabled; -ENOMEM.
  */
-int asap_app_create(const char *name)
+int asap_app_create(const char *name, bool automatic)
 {
 	struct kobject *old;
 	struct asap_app *app;
@@ -410,12 +567,15 @@ int asap_app_create(const char *name)
 		kvfree(app);
 		goto unlock;
 	}
+	app->automatic = automatic;
+	app->opened_ns = ktime_get_ns();
 	spin_lock_init(&app->lock);
 	mutex_init(&app->mutex);
 	INIT_LIST_HEAD(&app->members);
 	ida_init(&app->ids);
 	INIT_LIST_HEAD(&app->departed);
 	asap_window_init(app);
+	asap_cgroup_init(app);
 	asap_file_init(app);
 	app->kobj.kset = asap_apps;
 	err = kobject_init_and_add(&app->kobj, &asap_app_ktype, NULL, "%s",
@@ -425,6 +585,64 @@ int asap_app_create(const char *name)
 unlock:
 	mutex_unlock(&asap_apps_lock);
 	return err;
+}
+
+/**
+ * asap_app_get - find an app
+ * @name: its name
+ *
+ * Context: Any but interrupts.
+ * Return: the app, to be given back by kobject_put(), or NULL.
+ */
+struct asap_app *asap_app_get(const char *name)
+{
+	struct kobject *kobj = kset_find_obj(asap_apps, name);
+
+	return kobj ? container_of(kobj, struct asap_app, kobj) : NULL;
+}
+
+/**
+ * asap_apps_make_room - remove apps that nobody asked for
+ * @max: until there are so many of them
+ *
+ * Those whose last window is longest ago go first; one whose window is open stays.
+ *
+ * Context: Process context, sleeps.
+ * Return: 0 or -EBUSY if there are still more than @max.
+ */
+int asap_apps_make_room(unsigned int max)
+{
+	char name[ASAP_NAME_MAX + 1];
+	struct asap_app *app, *oldest;
+	struct kobject *kobj;
+	unsigned int nr;
+
+	for (;;) {
+		oldest = NULL;
+		nr = 0;
+		mutex_lock(&asap_apps_lock);
+		/* Apps come and go under asap_apps_lock alone. */
+		list_for_each_entry(kobj, &asap_apps->list, entry) {
+			app = container_of(kobj, struct asap_app, kobj);
+			if (!app->automatic)
+				continue;
+			nr++;
+			spin_lock(&app->lock);
+			if (app->state == ASAP_IDLE &&
+			    (!oldest || app->opened_ns < oldest->opened_ns))
+				oldest = app;
+			spin_unlock(&app->lock);
+		}
+		if (oldest)
+			strscpy(name, kobject_name(&oldest->kobj));
+		mutex_unlock(&asap_apps_lock);
+		if (nr <= max)
+			return 0;
+		if (!oldest)
+			return -EBUSY;
+		/* Somebody else may have removed it: that is as good. */
+		asap_app_remove(name);
+	}
 }
 
 static void app_detach_members(struct asap_app *app)
@@ -475,6 +693,7 @@ void asap_app_free(struct asap_app *app)
 {
 	asap_candidates_load_free(app->load);
 	kvfree(app->text);
+	kfree(app->cgroup);
 	asap_file_forget(app);
 	asap_window_destroy(app);
 	asap_log_destroy(&app->log);
@@ -509,6 +728,7 @@ int asap_app_remove(const char *name)
 
 	/* Waits for whoever is inside one of the app's files. */
 	kobject_del(&app->kobj);
+	asap_cgroup_stop(app);
 	app_detach_members(app);
 	asap_window_shutdown(app);
 	kobject_put(&app->kobj);	/* from kset_find_obj() */

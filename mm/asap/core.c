@@ -14,6 +14,7 @@
 #include <linux/kstrtox.h>
 #include <linux/mm.h>
 #include <linux/moduleparam.h>
+#include <linux/oom.h>
 #include <linux/string.h>
 #include <linux/sysfs.h>
 #include <linux/vmstat.h>
@@ -38,6 +39,12 @@ static const char *const policy_words[] = {
 	[ASAP_POLICY_PAPER]	= "paper",
 	[ASAP_POLICY_ADAPTIVE]	= "adaptive",
 	[ASAP_NR_POLICIES]	= NULL,
+};
+
+static const char *const trigger_words[] = {
+	[ASAP_TRIGGER_NONE]		= "none",
+	[ASAP_TRIGGER_OOM_SCORE_ADJ]	= "oom_score_adj",
+	[ASAP_NR_TRIGGERS]		= NULL,
 };
 
 #define KNOB(_name, _min, _max, _paper, _adaptive) {			\
@@ -79,6 +86,19 @@ static struct asap_knob knobs[ASAP_NR_KNOBS] = {
 					     5000, 5000),
 	/* Pages; 0 for as many as memory allows. */
 	[ASAP_KNOB_MAX_PAGES] = KNOB("max_pages_per_switch", 0, INT_MAX, 0, 0),
+	[ASAP_KNOB_TRIGGER] = {
+		.name = "trigger",
+		.words = trigger_words,
+		.max = ASAP_NR_TRIGGERS - 1,
+	},
+	/* Scores of oom_score_adj: Android's CACHED_APP_MIN_ADJ ... */
+	[ASAP_KNOB_BACKGROUND_ADJ] = KNOB("background_adj", OOM_SCORE_ADJ_MIN,
+					  OOM_SCORE_ADJ_MAX, 900, 900),
+	/* ... and PERCEPTIBLE_APP_ADJ: all above is of no concern to a person. */
+	[ASAP_KNOB_FOREGROUND_ADJ] = KNOB("foreground_adj", OOM_SCORE_ADJ_MIN,
+					  OOM_SCORE_ADJ_MAX, 200, 200),
+	[ASAP_KNOB_QUIET_MS] = KNOB("quiet_ms", 10, 600000, 300, 300),
+	[ASAP_KNOB_AUTO_APPS_MAX] = KNOB("auto_apps_max", 0, 1024, 32, 32),
 };
 
 /**
@@ -244,6 +264,11 @@ KNOB_PARAM(profile_min_hits, ASAP_KNOB_PROFILE_MIN_HITS);
 KNOB_PARAM(anon_ttl_switches, ASAP_KNOB_ANON_TTL);
 KNOB_PARAM(window_timeout_ms, ASAP_KNOB_WINDOW_TIMEOUT_MS);
 KNOB_PARAM(max_pages_per_switch, ASAP_KNOB_MAX_PAGES);
+KNOB_PARAM(trigger, ASAP_KNOB_TRIGGER);
+KNOB_PARAM(background_adj, ASAP_KNOB_BACKGROUND_ADJ);
+KNOB_PARAM(foreground_adj, ASAP_KNOB_FOREGROUND_ADJ);
+KNOB_PARAM(quiet_ms, ASAP_KNOB_QUIET_MS);
+KNOB_PARAM(auto_apps_max, ASAP_KNOB_AUTO_APPS_MAX);
 
 static int __init asap_setup(char *val)
 {

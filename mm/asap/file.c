@@ -1039,6 +1039,18 @@ void asap_file_wait(struct asap_app *app)
 }
 
 /**
+ * asap_file_done - is everything fetched, or given up?
+ * @app: the app
+ *
+ * Context: Any.
+ * Return: whether it is.
+ */
+bool asap_file_done(struct asap_app *app)
+{
+	return !work_busy(&app->files.work);
+}
+
+/**
  * asap_file_init - prepare a new app's files
  * @app: the app
  */

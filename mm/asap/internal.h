@@ -73,7 +73,19 @@ enum asap_knob_id {
 	ASAP_KNOB_EXTENT_MAX,
 	ASAP_KNOB_WINDOW_TIMEOUT_MS,
 	ASAP_KNOB_MAX_PAGES,
+	ASAP_KNOB_TRIGGER,
+	ASAP_KNOB_BACKGROUND_ADJ,
+	ASAP_KNOB_FOREGROUND_ADJ,
+	ASAP_KNOB_QUIET_MS,
+	ASAP_KNOB_AUTO_APPS_MAX,
 	ASAP_NR_KNOBS,
+};
+
+/* What opens windows besides those who write to an app's switch file. */
+enum asap_trigger {
+	ASAP_TRIGGER_NONE,
+	ASAP_TRIGGER_OOM_SCORE_ADJ,
+	ASAP_NR_TRIGGERS,
 };
 
 int asap_knob(enum asap_knob_id id);
@@ -126,6 +138,7 @@ void asap_log_destroy(struct asap_log *log);
 void asap_log_reset(struct asap_log *log);
 void asap_log_append(struct asap_log *log, struct asap_slot slot);
 u32 asap_log_len(const struct asap_log *log);
+bool asap_log_faults_since(const struct asap_log *log, u32 *pos);
 u32 asap_log_count(const struct asap_log *log, u32 *first);
 void asap_log_sort(const struct asap_log *log, u32 *first,
 		   struct asap_touch *touch);
@@ -195,6 +208,9 @@ struct asap_member {
 	struct asap_app *app;
 	struct mm_struct *mm;	/* see above; NULL once unlinked */
 	unsigned int held;	/* users of the mm that are ours; under app->lock */
+	bool background;	/* its score said so last; under app->lock */
+	bool by_cgroup;		/* leaves when it leaves the app's cgroup */
+	bool stale;		/* not seen there yet; under app->lock */
 	struct pid *pid;	/* of the thread group; NULL after fork() */
 	struct list_head node;
 	struct asap_table anon;	/* under app->mutex, or in the plan of a run */
@@ -235,13 +251,24 @@ struct asap_files {
 	u64 last_ns;
 };
 
+/* By what right a process joins an app. */
+enum asap_join {
+	ASAP_JOIN_CALLER,	/* the caller may inspect it */
+	ASAP_JOIN_TRIGGER,	/* the kernel chose it */
+	ASAP_JOIN_CGROUP,	/* it is in the app's cgroup */
+};
+
 struct asap_app {
 	struct kobject kobj;
+	bool automatic;		/* nobody asked for it: see trigger.c */
 
 	spinlock_t lock;	/* what follows, up to timed_out */
 	enum asap_app_state state;
 	bool restart;		/* open a window again when the harvest is done */
 	bool dead;		/* removed: nothing may start any more */
+	bool quiet_end;		/* this window ends when the app is quiet ... */
+	u32 quiet_pos;		/* ... as it is if nobody faulted since here */
+	char *cgroup;		/* whose processes are members, or NULL */
 	struct list_head members;
 	struct list_head departed; /* left in a window: the harvest drops them */
 	struct ida ids;
@@ -268,13 +295,22 @@ struct asap_app {
 
 	struct work_struct harvest_work;
 	struct delayed_work timeout_work;
+	struct work_struct cgroup_work;
 };
 
 /* app.c */
 extern struct mutex asap_apps_lock;
 extern struct workqueue_struct *asap_wq;
 
-int asap_app_create(const char *name);
+int asap_app_create(const char *name, bool automatic);
+struct asap_app *asap_app_get(const char *name);
+struct asap_app *asap_app_of_task(struct task_struct *task);
+int asap_apps_make_room(unsigned int max);
+struct asap_app *asap_app_background(struct mm_struct *mm, bool background);
+int asap_app_add_task(struct asap_app *app, struct task_struct *task,
+		      enum asap_join how);
+void asap_app_mark_cgroup(struct asap_app *app);
+void asap_app_sweep_cgroup(struct asap_app *app);
 int asap_app_remove(const char *name);
 int asap_app_add_pid(struct asap_app *app, pid_t nr);
 void asap_apps_close_windows(void);
@@ -294,8 +330,9 @@ static inline struct asap_member *asap_mm_member(unsigned long val)
 void asap_table_clear_seen(struct asap_table *table);
 void asap_window_init(struct asap_app *app);
 void asap_window_destroy(struct asap_app *app);
-int asap_window_start(struct asap_app *app);
+int asap_window_start(struct asap_app *app, bool quiet_end);
 int asap_window_end(struct asap_app *app);
+bool asap_window_is_open(struct asap_app *app);
 void asap_window_close(struct asap_app *app);
 void asap_window_shutdown(struct asap_app *app);
 int asap_window_forget(struct asap_app *app);
@@ -311,6 +348,7 @@ void asap_run_start(struct asap_run *run, u32 nr, u32 fetch);
 void asap_run_stop(struct asap_run *run);
 void asap_run_wait(struct asap_run *run);
 bool asap_run_stopped(const struct asap_run *run);
+bool asap_run_done(struct asap_run *run);
 bool asap_memory_low(void);
 bool asap_memcg_room(struct mem_cgroup *memcg, unsigned int nr);
 void asap_run_count(struct asap_run *run, enum asap_fetch what);
@@ -345,6 +383,7 @@ void asap_file_init(struct asap_app *app);
 void asap_file_start(struct asap_app *app);
 void asap_file_stop(struct asap_app *app);
 void asap_file_wait(struct asap_app *app);
+bool asap_file_done(struct asap_app *app);
 int asap_file_harvest(struct asap_app *app, struct asap_outcome *out);
 void asap_file_forget(struct asap_app *app);
 int asap_file_profile_end(struct asap_app *app);
@@ -361,6 +400,11 @@ static inline void asap_file_init(struct asap_app *app) { }
 static inline void asap_file_start(struct asap_app *app) { }
 static inline void asap_file_stop(struct asap_app *app) { }
 static inline void asap_file_wait(struct asap_app *app) { }
+static inline bool asap_file_done(struct asap_app *app)
+{
+	return true;
+}
+
 static inline int asap_file_harvest(struct asap_app *app,
 				    struct asap_outcome *out)
 {
@@ -373,6 +417,32 @@ static inline int asap_file_profile_end(struct asap_app *app)
 {
 	return -EINVAL;
 }
+#endif
+
+/* trigger.c */
+struct asap_app *asap_auto_app(struct task_struct *task);
+
+/* cgroup.c */
+#ifdef CONFIG_CGROUPS
+void asap_cgroup_init(struct asap_app *app);
+int asap_cgroup_set(struct asap_app *app, const char *path);
+void asap_cgroup_start(struct asap_app *app);
+bool asap_cgroup_wait(struct asap_app *app);
+void asap_cgroup_stop(struct asap_app *app);
+#else
+static inline void asap_cgroup_init(struct asap_app *app) { }
+static inline int asap_cgroup_set(struct asap_app *app, const char *path)
+{
+	return -EOPNOTSUPP;
+}
+
+static inline void asap_cgroup_start(struct asap_app *app) { }
+static inline bool asap_cgroup_wait(struct asap_app *app)
+{
+	return false;
+}
+
+static inline void asap_cgroup_stop(struct asap_app *app) { }
 #endif
 
 /* sysfs.c */

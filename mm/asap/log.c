@@ -91,6 +91,27 @@ u32 asap_log_len(const struct asap_log *log)
 }
 
 /**
+ * asap_log_faults_since - did the app fault since we looked last?
+ * @log: the log; others may append to it at this time
+ * @pos: how far was looked last; updated
+ *
+ * A read() that the page cache served is no fault. A slot that is being written
+ * just now may be taken for one, or be missed and counted at the next look.
+ *
+ * Context: Any.
+ * Return: whether it did, or whether the log is full and nobody can tell.
+ */
+bool asap_log_faults_since(const struct asap_log *log, u32 *pos)
+{
+	u32 len = asap_log_len(log);
+	bool faults = len == log->size;
+
+	for (; *pos < len; ++*pos)
+		faults |= data_race(log->slot[*pos].kind) != ASAP_SLOT_FILE_READ;
+	return faults;
+}
+
+/**
  * asap_log_count - count the anonymous pages that each address space faulted on
  * @log: the log; nobody appends to it any more
  * @first: array of %ASAP_MAX_MEMBERS + 1; written: where in a list of pages

@@ -199,7 +199,7 @@ static ssize_t create_store(struct kobject *kobj, struct kobj_attribute *attr,
 	int err = copy_word(name, sizeof(name), buf, count);
 
 	if (!err)
-		err = asap_app_create(name);
+		err = asap_app_create(name, false);
 	return err ? refuse("create", buf, count, err) : count;
 }
 
@@ -283,6 +283,21 @@ static ssize_t procs_read(struct file *file, struct kobject *kobj,
 	return piece.len;
 }
 
+/* A path instead of a PID. */
+static int cgroup_store(struct asap_app *app, const char *buf, size_t count)
+{
+	char *path = kmalloc(PATH_MAX, GFP_KERNEL);
+	int err;
+
+	if (!path)
+		return -ENOMEM;
+	err = copy_word(path, PATH_MAX, buf, count);
+	if (!err)
+		err = asap_cgroup_set(app, path);
+	kfree(path);
+	return err;
+}
+
 static ssize_t procs_write(struct file *file, struct kobject *kobj,
 			   struct bin_attribute *attr, char *buf, loff_t pos,
 			   size_t count)
@@ -290,6 +305,10 @@ static ssize_t procs_write(struct file *file, struct kobject *kobj,
 	char word[16];
 	int pid, err;
 
+	if (!pos && count && *buf == '/') {
+		err = cgroup_store(to_app(kobj), buf, count);
+		return err ? refuse("procs", buf, count, err) : count;
+	}
 	err = pos ? -EINVAL : copy_word(word, sizeof(word), buf, count);
 	/* Whatever is too long for a number is none. */
 	if (err == -ENAMETOOLONG)
@@ -304,13 +323,8 @@ static ssize_t procs_write(struct file *file, struct kobject *kobj,
 static ssize_t switch_show(struct kobject *kobj, struct kobj_attribute *attr,
 			   char *buf)
 {
-	struct asap_app *app = to_app(kobj);
-	bool open;
-
-	spin_lock(&app->lock);
-	open = app->state == ASAP_OPEN || app->restart;
-	spin_unlock(&app->lock);
-	return sysfs_emit(buf, "%s\n", open ? "open" : "idle");
+	return sysfs_emit(buf, "%s\n", asap_window_is_open(to_app(kobj)) ?
+			  "open" : "idle");
 }
 
 static ssize_t switch_store(struct kobject *kobj, struct kobj_attribute *attr,
@@ -318,11 +332,28 @@ static ssize_t switch_store(struct kobject *kobj, struct kobj_attribute *attr,
 {
 	int err = -EINVAL;
 
-	if (sysfs_streq(buf, "start"))
-		err = asap_window_start(to_app(kobj));
-	else if (sysfs_streq(buf, "end"))
+	if (sysfs_streq(buf, "start")) {
+		err = asap_window_start(to_app(kobj), false);
+		/* Nobody there? In a cgroup somebody may have come. */
+		if (err == -ESRCH && asap_cgroup_wait(to_app(kobj)))
+			err = asap_window_start(to_app(kobj), false);
+	} else if (sysfs_streq(buf, "end")) {
 		err = asap_window_end(to_app(kobj));
+	}
 	return err ? refuse("switch", buf, count, err) : count;
+}
+
+static ssize_t cgroup_show(struct kobject *kobj, struct kobj_attribute *attr,
+			   char *buf)
+{
+	struct asap_app *app = to_app(kobj);
+	ssize_t len = 0;
+
+	spin_lock(&app->lock);
+	if (app->cgroup)
+		len = sysfs_emit(buf, "%s\n", app->cgroup);
+	spin_unlock(&app->lock);
+	return len;
 }
 
 static ssize_t app_stat_show(struct kobject *kobj, struct kobj_attribute *attr,
@@ -386,6 +417,8 @@ static ssize_t reset_store(struct kobject *kobj, struct kobj_attribute *attr,
 
 static struct kobj_attribute switch_attr =
 	__ATTR(switch, 0600, switch_show, switch_store);
+static struct kobj_attribute cgroup_attr =
+	__ATTR(cgroup, 0400, cgroup_show, NULL);
 static struct kobj_attribute app_stat_attr =
 	__ATTR(stat, 0400, app_stat_show, NULL);
 static struct kobj_attribute profile_attr =
@@ -395,6 +428,7 @@ static struct kobj_attribute reset_attr =
 
 static struct attribute *app_attrs[] = {
 	&switch_attr.attr,
+	&cgroup_attr.attr,
 	&app_stat_attr.attr,
 	&profile_attr.attr,
 	&reset_attr.attr,

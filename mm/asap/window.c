@@ -84,6 +84,7 @@ static void window_open(struct asap_app *app)
 {
 	struct asap_member *member;
 	u32 fetch = 0;
+	int ms;
 
 	app->state = ASAP_OPEN;
 	app->restart = false;
@@ -98,9 +99,13 @@ static void window_open(struct asap_app *app)
 		fetch = min(app->plan_targets, window_budget());
 	asap_run_start(&app->run, app->plan_nr, fetch);
 	asap_file_start(app);
+	asap_cgroup_start(app);
 	/* The tick that is under way does not count: no window is cut short. */
-	queue_delayed_work(asap_wq, &app->timeout_work,
-			   msecs_to_jiffies(asap_knob(ASAP_KNOB_WINDOW_TIMEOUT_MS)) + 1);
+	app->quiet_pos = 0;
+	ms = asap_knob(ASAP_KNOB_WINDOW_TIMEOUT_MS);
+	if (app->quiet_end)
+		ms = min(ms, asap_knob(ASAP_KNOB_QUIET_MS));
+	queue_delayed_work(asap_wq, &app->timeout_work, msecs_to_jiffies(ms) + 1);
 	trace_asap_start(&app->kobj, fetch);
 }
 
@@ -121,6 +126,8 @@ static void window_close(struct asap_app *app)
 /**
  * asap_window_start - open an app's switch window
  * @app: the app
+ * @quiet_end: nobody will say when the switch is over: close the window when the
+ *	app has not faulted for a while after the prefetch
  *
  * From now on the app's swap-backed faults are logged, and idle CPUs fetch what
  * was learned from earlier windows.
@@ -129,7 +136,7 @@ static void window_close(struct asap_app *app)
  * Return: 0; -EBUSY if the window is open already; -ESRCH if the app has no
  * process; -EOPNOTSUPP while ASAP is disabled; -ENODEV if the app was removed.
  */
-int asap_window_start(struct asap_app *app)
+int asap_window_start(struct asap_app *app, bool quiet_end)
 {
 	int err = 0;
 
@@ -142,12 +149,33 @@ int asap_window_start(struct asap_app *app)
 		err = -EBUSY;
 	else if (list_empty(&app->members))
 		err = -ESRCH;
-	else if (app->state == ASAP_ENDING)
+	if (err)
+		goto unlock;
+	app->quiet_end = quiet_end;
+	if (app->state == ASAP_ENDING)
 		app->restart = true;
 	else
 		window_open(app);
+unlock:
 	spin_unlock(&app->lock);
 	return err;
+}
+
+/**
+ * asap_window_is_open - is an app's switch window open?
+ * @app: the app
+ *
+ * Context: Any but interrupts.
+ * Return: whether it is, or will be as soon as the last one is evaluated.
+ */
+bool asap_window_is_open(struct asap_app *app)
+{
+	bool open;
+
+	spin_lock(&app->lock);
+	open = app->state == ASAP_OPEN || app->restart;
+	spin_unlock(&app->lock);
+	return open;
 }
 
 /**
@@ -183,16 +211,34 @@ void asap_window_close(struct asap_app *app)
 	asap_window_end(app);
 }
 
+/* Has the prefetch ended, and the app not faulted since we looked last? */
+static bool window_quiet(struct asap_app *app)
+{
+	bool faults = asap_log_faults_since(&app->log, &app->quiet_pos);
+
+	return !faults && asap_run_done(&app->run) && asap_file_done(app);
+}
+
 static void timeout_fn(struct work_struct *work)
 {
 	struct asap_app *app = container_of(to_delayed_work(work),
 					    struct asap_app, timeout_work);
+	s64 left_ms;
 
 	spin_lock(&app->lock);
-	if (app->state == ASAP_OPEN) {
-		app->timed_out = true;
-		window_close(app);
+	if (app->state != ASAP_OPEN)
+		goto unlock;
+	left_ms = asap_knob(ASAP_KNOB_WINDOW_TIMEOUT_MS) -
+		  (s64)div_u64(ktime_get_ns() - app->opened_ns, NSEC_PER_MSEC);
+	if (app->quiet_end && left_ms > 0 && !window_quiet(app)) {
+		left_ms = min_t(s64, left_ms, asap_knob(ASAP_KNOB_QUIET_MS));
+		queue_delayed_work(asap_wq, &app->timeout_work,
+				   msecs_to_jiffies(left_ms) + 1);
+		goto unlock;
 	}
+	app->timed_out = !app->quiet_end || left_ms <= 0;
+	window_close(app);
+unlock:
 	spin_unlock(&app->lock);
 }
 

@@ -111,6 +111,23 @@ bool asap_run_stopped(const struct asap_run *run)
 	return READ_ONCE(run->stop);
 }
 
+/**
+ * asap_run_done - is all of a plan fetched, or given up?
+ * @run: the run
+ *
+ * Context: Any but interrupts.
+ * Return: whether no worker is inside and none will join.
+ */
+bool asap_run_done(struct asap_run *run)
+{
+	bool done;
+
+	spin_lock(&asap_runs_lock);
+	done = !run->active && list_empty(&run->node);
+	spin_unlock(&asap_runs_lock);
+	return done;
+}
+
 static bool run_idle(struct asap_run *run)
 {
 	bool idle;

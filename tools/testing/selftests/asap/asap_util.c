@@ -306,6 +306,7 @@ static void run_test(const struct asap_test *test)
 	reap_all(pid);
 	remove_apps();
 	knobs_restore();
+	rmdir(ASAP_CGROUP "/below");
 	rmdir(ASAP_CGROUP);
 
 	if (status == KSFT_SKIP)
