@@ -106,8 +106,11 @@ bool asap_log_faults_since(const struct asap_log *log, u32 *pos)
 	u32 len = asap_log_len(log);
 	bool faults = len == log->size;
 
-	for (; *pos < len; ++*pos)
-		faults |= data_race(log->slot[*pos].kind) != ASAP_SLOT_FILE_READ;
+	for (; *pos < len; ++*pos) {
+		struct asap_slot slot = data_race(log->slot[*pos]);
+
+		faults |= slot.kind != ASAP_SLOT_FILE_READ;
+	}
 	return faults;
 }
 

@@ -16,6 +16,7 @@
 #include <linux/kernel.h>
 #include <linux/mutex.h>
 #include <linux/pid.h>
+#include <linux/rcupdate.h>
 #include <linux/sched/task.h>
 #include <linux/sysctl.h>
 
@@ -82,6 +83,18 @@ static int target_switch(bool start)
 	return err == -EBUSY || err == -EINVAL ? 0 : err;
 }
 
+/* Return: the target's PID where the reader is; 0 for one that has gone. */
+static pid_t target_pid(void)
+{
+	pid_t nr = 0;
+
+	rcu_read_lock();
+	if (pid_task(target, PIDTYPE_TGID))
+		nr = pid_vnr(target);
+	rcu_read_unlock();
+	return nr;
+}
+
 static bool target_open(void)
 {
 	struct asap_app *app = target_app();
@@ -108,7 +121,7 @@ static int switch_handler(const struct ctl_table *table, int write,
 
 	mutex_lock(&target_lock);
 	if (!write)
-		val = what == SWITCH_TARGET ? pid_vnr(target) :
+		val = what == SWITCH_TARGET ? target_pid() :
 		      target_open() == (what == SWITCH_START);
 	err = proc_dointvec(&number, write, buffer, lenp, ppos);
 	if (err || !write)

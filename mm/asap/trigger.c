@@ -21,6 +21,7 @@
  */
 #include <linux/asap.h>
 #include <linux/cred.h>
+#include <linux/oom.h>
 #include <linux/pid.h>
 #include <linux/rcupdate.h>
 #include <linux/sched/signal.h>

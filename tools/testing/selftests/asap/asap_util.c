@@ -164,7 +164,8 @@ static const char *const knob_names[] = {
 	"policy", "learn", "prefetch", "anon_enabled", "anon_ttl_switches",
 	"file_enabled", "merge_gap_pages", "extent_max_pages",
 	"profile_switches", "profile_min_hits", "window_timeout_ms",
-	"max_pages_per_switch", "enabled",
+	"max_pages_per_switch", "trigger", "background_adj", "foreground_adj",
+	"quiet_ms", "auto_apps_max", "enabled",
 };
 
 static char knob_values[ARRAY_SIZE(knob_names)][32];

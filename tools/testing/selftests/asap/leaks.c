@@ -37,8 +37,9 @@ static void app_life(char *area)
 	expect_eq(app_stat(APP, "processes"), 2);
 	kill_child(pid);
 	app_end(APP);
-	pid = fork_idle();
+	/* First: what a child has mapped as well is not pushed out. */
 	page_out(area, PAGES);
+	pid = fork_idle();
 	expect_eq(app_write(APP, "switch", "start"), 0);
 	expect_eq(app_remove(APP), 0);
 	kill_child(pid);
