@@ -35,7 +35,7 @@ bench-smaps: ## smaps_rollup against smaps and the stock kernel: out/smaps/resul
 	@tools/asap/bench-smaps/run.sh
 
 .PHONY: kernel
-kernel: ## build a kernel: FLAVOUR=asap (default), stock, off, bench or debug
+kernel: ## build a kernel: FLAVOUR=asap (default), stock, off or debug
 	@scripts/deps.sh
 	@scripts/fetch.sh
 	@scripts/sync.sh

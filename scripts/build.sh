@@ -7,8 +7,8 @@
 #
 #   stock   Debian's source as it is
 #   off     the series applied, CONFIG_ASAP=n
-#   asap    the series applied and built in, with KUnit
-#   bench   the same without KUnit, for measuring
+#   asap    the series applied and built in, with KUnit (whose suites sleep
+#           unless kunit.enable=1 wakes them: measure with this one as well)
 #   lint    the asap configuration, for checking single folders
 #   debug   asap with KASAN, lockdep and the other checkers
 #
@@ -30,7 +30,6 @@ fragments=(base realprograms memory storage trace)
 case $flavour in
 stock)	tree=$ASAP_SOURCE ;;
 off)	;;
-bench)	fragments+=(asap) ;;
 asap)	fragments+=(kunit asap asap-kunit) ;;
 lint)	fragments+=(kunit asap asap-kunit) ;;
 debug)	fragments+=(kunit asap asap-kunit debug) ;;

@@ -5,7 +5,7 @@
 # Prints a table and bars; leaves result.json, switches.csv and logs in out/demo.
 #
 # Parameters, from the environment:
-#   KERNEL   the image to boot (default: scripts/build.sh bench)
+#   KERNEL   the image to boot (default: scripts/build.sh asap)
 #   APPS     default: every file of guest/apps
 #   MODES    default: off asap warm ideal (also: mapped, see README)
 #   LEARN    switches an app has to learn before measuring (10)
@@ -36,7 +36,7 @@ if [ -z "${MEM_MB:-}" ]; then
 	[ "$STORAGE" = none ] || MEM_MB=$((MEM_MB + $(stat -c %s "$image") / 1048576 + 128))
 fi
 if [ -z "${KERNEL:-}" ]; then
-	KERNEL=$("$top/scripts/build.sh" bench)
+	KERNEL=$("$top/scripts/build.sh" asap)
 fi
 
 python3 "$here/report.py" config "$OUT/config.json" \

@@ -36,7 +36,7 @@ measure() {
 }
 
 measure "${STOCK:-$("$ASAP_TOP/scripts/build.sh" stock)}" stock
-measure "${BENCH:-$("$ASAP_TOP/scripts/build.sh" bench)}" off on app window
+measure "${KERNEL:-$("$ASAP_TOP/scripts/build.sh" asap)}" off on app window
 rc=0
 "$here/report.py" "$out/stock/results" "$out/off/results" >"$out/result.json" || rc=$?
 say "faultcost: $out/result.json"
