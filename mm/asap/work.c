@@ -349,8 +349,11 @@ static void worker_fn(unsigned int cpu)
 	/* First: the idle class may have to wait long, and a harvest for us. */
 	run_leave(run);
 	sched_setscheduler_nocheck(current, SCHED_IDLE, &param);
-	/* smpboot calls again at once: without preemption, wait for our turn here. */
-	cond_resched();
+	/*
+	 * smpboot calls again at once, and to change the class asks for no
+	 * rescheduling: without this the app would wait for the whole plan.
+	 */
+	schedule();
 }
 
 static void worker_setup(unsigned int cpu)

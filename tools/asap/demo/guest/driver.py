@@ -96,6 +96,7 @@ class Switcher:
         state = self.cgroup.state()
         swapped = self.cgroup.swapped_pages() if mode == "off" else None
         before = self.cgroup.stat()
+        waits = self.cgroup.waits()
         swapins = memory.key_values(memory.read("/proc/vmstat")).get("pswpin", 0)
 
         clock = time.monotonic_ns()
@@ -104,11 +105,13 @@ class Switcher:
         self.cgroup.thaw()
         answer = self.app.request(questions)
         clock = time.monotonic_ns() - clock
+        waited = self.cgroup.waits()
 
         extra = {}
         if mode == "asap":
             extra["asap"] = self.asap.end(self.name)
         after = self.cgroup.stat()
+        extra.update({key: value - waits[key] for key, value in waited.items()})
         swapins = memory.key_values(memory.read("/proc/vmstat")).get("pswpin", 0) - swapins
         self.to_background()
         if swapped is not None:
