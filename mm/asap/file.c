@@ -480,11 +480,10 @@ static void call_end(struct fetch *fetch)
 	struct asap_app *app = fetch->app;
 
 	spin_lock(&app->lock);
-	if (app->files.fetcher == ASAP_FETCHER_AWAY) {
+	if (app->files.fetcher == ASAP_FETCHER_AWAY)
 		app->files.fetcher = ASAP_FETCHER_BUSY;
-	} else {
+	else
 		fetch->left = true;
-	}
 	spin_unlock(&app->lock);
 }
 
@@ -1237,26 +1236,28 @@ static int extents_build(struct asap_files *files)
  * A profile begins with the first window that sees the file, which may be long after
  * the app's own: then the file is new, or took the place of one that was known.
  *
- * Return: the phase of each file, by its number; NULL if memory is short.
+ * Return: 0 or -ENOMEM; params->phase is to be given to kvfree().
  */
-static u8 *phases_make(struct asap_files *files, u32 profile, u32 *nr)
+static int phases_make(struct asap_files *files, u32 profile,
+		       struct asap_params *params)
 {
 	struct asap_file *file;
 	unsigned long id;
 	u8 *phase;
 
-	*nr = 0;
+	params->nr_phase = 0;
 	xa_for_each(&files->by_id, id, file)
-		*nr = id + 1;
-	phase = kvcalloc(*nr + 1, sizeof(*phase), GFP_KERNEL);
+		params->nr_phase = id + 1;
+	phase = kvcalloc(params->nr_phase + 1, sizeof(*phase), GFP_KERNEL);
 	if (!phase)
-		return NULL;
+		return -ENOMEM;
+	params->phase = phase;
 	xa_for_each(&files->by_id, id, file) {
 		if (file->profiled < profile)
 			phase[id] = file->profiled + 1 == profile ?
 				    ASAP_PROFILE_ENDS : ASAP_PROFILE_ON;
 	}
-	return phase;
+	return 0;
 }
 
 /* The window was learned: every profile under way is one window older. */
@@ -1294,7 +1295,6 @@ int asap_file_harvest(struct asap_app *app, struct asap_outcome *out)
 	struct touches t = {};
 	struct view view = {};
 	u32 i, nr, nr_touch;
-	u8 *phase = NULL;
 	int err;
 
 	err = view_open(app, &view);
@@ -1322,13 +1322,11 @@ int asap_file_harvest(struct asap_app *app, struct asap_outcome *out)
 	if (!asap_knob(ASAP_KNOB_LEARN) || !nr)
 		goto clear;
 	err = -ENOMEM;
-	phase = phases_make(files, profile, &params.nr_phase);
-	new.ent = asap_table_alloc(nr);
-	if (!phase || !new.ent) {
-		kvfree(new.ent);
+	if (phases_make(files, profile, &params))
 		goto clear;
-	}
-	params.phase = phase;
+	new.ent = asap_table_alloc(nr);
+	if (!new.ent)
+		goto clear;
 	asap_policy_harvest(&params, &files->model, &files->table, t.touch,
 			    nr_touch, asap_log_len(&app->log), &new, out);
 	kvfree(files->table.ent);
@@ -1341,7 +1339,7 @@ clear:
 	files_prune(files);
 	err = extents_build(files) ?: err;
 close:
-	kvfree(phase);
+	kvfree(params.phase);
 	kvfree(t.touch);
 	view_close(&view);
 	return err;
