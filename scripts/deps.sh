@@ -14,7 +14,7 @@ packages=(
 	linux-source-6.12 xz-utils build-essential flex bison bc libelf-dev
 	lz4 perl python3 rsync ccache
 	# the guest
-	qemu-system-x86 busybox-static cpio e2fsprogs f2fs-tools mmdebstrap
+	qemu-system-x86 busybox-static cpio e2fsprogs f2fs-tools erofs-utils mmdebstrap
 	# the policy in user space
 	clang libclang-rt-14-dev
 	# the gates

@@ -76,10 +76,30 @@ judge_boot() {
 	mv "$dir/boot" "$dir/boot.tap"
 }
 
+# make_disks DIR: the file systems that a guest cannot make, an image each. Tests find
+# theirs by its type and may write to it: the boot keeps the images as they are.
+make_disks() {
+	local dir=$1 files
+	[ ! -f "$dir/done" ] || return 0
+	say "test: making disks; log in $ASAP_OUT/log/disks.log"
+	rm -rf "$dir"
+	mkdir -p "$dir" "$ASAP_OUT/log"
+	files=$(mktemp -d)
+	seq 1 99999 | head -c 262144 >"$files/asap.data"
+	{
+		truncate -s 256M "$dir/ext4.img" "$dir/f2fs.img"
+		mke2fs -q -F -t ext4 -N 16384 "$dir/ext4.img"
+		mkfs.f2fs -q "$dir/f2fs.img"
+		mkfs.erofs "$dir/erofs.img" "$files"
+	} >"$ASAP_OUT/log/disks.log" 2>&1 || die "making disks failed; the log is $ASAP_OUT/log/disks.log"
+	rm -rf "$files"
+	: >"$dir/done"
+}
+
 # guest_suites FLAVOUR: boot that kernel and run the selftests in it.
 guest_suites() {
 	local flavour=$1 dir=$results/$1 kernel rc=0 targets=() t
-	local tests=$ASAP_CACHE/images/tests-$flavour
+	local tests=$ASAP_CACHE/images/tests-$flavour disks=$ASAP_CACHE/images/disks
 	mkdir -p "$dir" "$tests"
 	kernel=$("$scripts/build.sh" "$flavour")
 	for t in $guest_targets; do
@@ -92,8 +112,11 @@ guest_suites() {
 	fi
 	"$scripts/initramfs.sh" "$ASAP_CACHE/images/tests-$flavour.cpio" \
 		"$scripts/guest/tests:/guest" "$tests:/tests"
+	make_disks "$disks"
 	say "test: booting the $flavour kernel; console in $dir/console.log"
 	"$scripts/boot.sh" --kernel "$kernel" --initrd "$ASAP_CACHE/images/tests-$flavour.cpio" \
+		--drive "$disks/ext4.img,snapshot=on" --drive "$disks/f2fs.img,snapshot=on" \
+		--drive "$disks/erofs.img,snapshot=on" \
 		--out "$dir" --mem 2048 --timeout 1800 --append kunit.enable=1 || rc=$?
 	{ cat "$tests/list"; kunit_suites; } | judge_boot "$dir" "$rc"
 }

@@ -39,6 +39,8 @@ void __asap_exec(struct linux_binprm *bprm, struct mm_struct *oldmm);
 void __asap_exit(struct mm_struct *mm);
 void __asap_oom_score_adj(struct task_struct *task, int adj);
 
+bool __asap_fetching(void);
+
 static __always_inline bool asap_window_open(const struct mm_struct *mm)
 {
 	return static_branch_unlikely(&asap_key) &&
@@ -105,6 +107,20 @@ static inline void asap_file_read(struct mm_struct *mm, struct file *file,
 	if (IS_ENABLED(CONFIG_ASAP_FILE) && count > 0 && mm &&
 	    asap_window_open(mm))
 		__asap_file_read(mm, file, pos, count);
+}
+
+/**
+ * asap_hide_stall - do not let PSI count what nobody waits for
+ * @workingset: whether a readahead call brings back pages of the working set;
+ *	cleared where it is a prefetch worker that makes the call
+ *
+ * Context: Process context. Does not sleep.
+ */
+static inline void asap_hide_stall(bool *workingset)
+{
+	if (IS_ENABLED(CONFIG_ASAP_FILE) && static_branch_unlikely(&asap_key) &&
+	    *workingset && __asap_fetching())
+		*workingset = false;
 }
 
 /**
@@ -197,6 +213,7 @@ static inline void asap_file_miss(struct mm_struct *mm, struct file *file,
 				  pgoff_t index) { }
 static inline void asap_file_read(struct mm_struct *mm, struct file *file,
 				  loff_t pos, ssize_t count) { }
+static inline void asap_hide_stall(bool *workingset) { }
 static inline bool asap_wants_old_prefault(struct mm_struct *mm)
 {
 	return false;

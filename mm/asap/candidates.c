@@ -99,13 +99,13 @@ static int load_commit(void *priv)
 	};
 	int err;
 
+	asap_table_trim(&table, load->max_ents);
 	err = asap_file_replace(load->app, load->file, load->nr_files, &table);
-	if (err)
-		return err;
-	/* They belong to the app now. */
-	load->nr_files = 0;
-	load->ent = NULL;
-	return 0;
+	/* They belong to the app now, unless it did not take them. */
+	if (!err)
+		load->nr_files = 0;
+	load->ent = err ? table.ent : NULL;
+	return err;
 }
 
 static const struct asap_footprint_ops load_ops = {
@@ -234,22 +234,6 @@ static int emit_extents(struct text *text, const struct asap_table *table,
 	return err;
 }
 
-/* The first entry of a file, or of what comes after it. */
-static u32 table_find(const struct asap_table *table, u64 vpn)
-{
-	u32 lo = 0, hi = table->nr;
-
-	while (lo < hi) {
-		u32 mid = lo + (hi - lo) / 2;
-
-		if (table->ent[mid].vpn < vpn)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
-}
-
 static int emit_file(struct text *text, const struct asap_table *table,
 		     const struct asap_file *file)
 {
@@ -268,9 +252,9 @@ static int emit_file(struct text *text, const struct asap_table *table,
 		return err;
 	/* Not what lies beyond the end of a file that has shrunk. */
 	return emit_extents(text, table,
-			    table_find(table, asap_file_vpn(file->id, 0)),
-			    table_find(table, asap_file_vpn(file->id,
-							    file->pages)));
+			    asap_table_find(table, asap_file_vpn(file->id, 0)),
+			    asap_table_find(table, asap_file_vpn(file->id,
+								 file->pages)));
 }
 
 static int emit_table(struct text *text, const struct asap_table *table,

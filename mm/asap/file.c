@@ -65,10 +65,17 @@
 /* A file that the app did not have in so many windows is forgotten. */
 #define ABSENT_MAX	16
 
+/* A worker whose call has not returned after so many ticks is left behind. */
+#define CALL_PATIENCE	HZ
+
+/* Look so often for files that the app opens late, in ms. */
+#define LATE_POLL_MIN	5U
+#define LATE_POLL_MAX	80U
+
 /* A file that the app has, while we look. */
 struct open_file {
 	struct inode *inode;	/* the one that has the pages; held by @file */
-	struct file *file;
+	struct file *file;	/* NULL once it was given back: @inode is a name then */
 	struct asap_file *known;
 };
 
@@ -121,9 +128,9 @@ static void file_key(const struct inode *inode, struct asap_file_id *key)
 
 static u32 key_hash(const struct asap_file_id *key)
 {
-	/* No padding: file_key() is all there is. */
-	static_assert(sizeof(*key) == 32);
-	return jhash(key, sizeof(*key), 0);
+	/* A number that was used again is to be found as well. No padding. */
+	static_assert(offsetofend(struct asap_file_id, generation) == 32);
+	return jhash(key, offsetof(struct asap_file_id, generation), 0);
 }
 
 static struct asap_file *file_find(struct asap_files *files,
@@ -133,6 +140,19 @@ static struct asap_file *file_find(struct asap_files *files,
 
 	hash_for_each_possible(files->by_key, file, node, key_hash(key))
 		if (!memcmp(&file->key, key, sizeof(*key)))
+			return file;
+	return NULL;
+}
+
+/* What had the inode's number before: a file that is gone, then. */
+static struct asap_file *file_find_former(struct asap_files *files,
+					  const struct asap_file_id *key)
+{
+	struct asap_file *file;
+
+	hash_for_each_possible(files->by_key, file, node, key_hash(key))
+		if (!asap_file_id_cmp(&file->key, key) &&
+		    file->key.generation != key->generation)
 			return file;
 	return NULL;
 }
@@ -336,7 +356,8 @@ static void view_close(struct view *view)
 	u32 i;
 
 	for (i = 0; i < view->nr_files; i++)
-		__fput_sync(view->file[i].file);
+		if (view->file[i].file)
+			__fput_sync(view->file[i].file);
 	for (i = 0; i < view->nr_members; i++)
 		asap_member_put(view->member[i]);
 	kvfree(view->file);
@@ -380,14 +401,124 @@ static int view_open(struct asap_app *app, struct view *view)
 
 /* Fetching. */
 
-static bool files_stopped(const struct asap_files *files)
+/* One window's fetching: what its worker alone knows. */
+struct fetch {
+	struct list_head node;		/* on fetchers */
+	struct task_struct *task;	/* the worker */
+	struct asap_app *app;
+	struct mem_cgroup *memcg;	/* to be charged; NULL for none */
+	struct view view;
+	struct open_file **by_id;	/* files that the app has, by their numbers */
+	unsigned long *done;		/* numbers of those that were fetched */
+	u32 nr_ids;
+	u32 log_pos;			/* what of the log was looked through */
+	unsigned long let_go;		/* jiffies of the last files_let_go() */
+	bool left;			/* behind: see call_begin() */
+};
+
+static LIST_HEAD(fetchers);
+static DEFINE_SPINLOCK(fetchers_lock);
+
+bool __asap_fetching(void)
 {
-	return READ_ONCE(files->stop);
+	struct fetch *fetch;
+	bool found = false;
+
+	if (!(current->flags & PF_WQ_WORKER))
+		return false;
+	spin_lock(&fetchers_lock);
+	list_for_each_entry(fetch, &fetchers, node)
+		found |= fetch->task == current;
+	spin_unlock(&fetchers_lock);
+	return found;
+}
+
+static void fetch_enlist(struct fetch *fetch)
+{
+	fetch->task = current;
+	spin_lock(&fetchers_lock);
+	list_add(&fetch->node, &fetchers);
+	spin_unlock(&fetchers_lock);
+}
+
+static void fetch_delist(struct fetch *fetch)
+{
+	spin_lock(&fetchers_lock);
+	list_del(&fetch->node);
+	spin_unlock(&fetchers_lock);
+}
+
+static bool fetch_stopped(const struct fetch *fetch)
+{
+	return READ_ONCE(fetch->app->files.stop);
 }
 
 static void count_file(struct asap_files *files, enum asap_fetch what, u32 nr)
 {
 	atomic_add(nr, &files->fetch[what]);
+}
+
+/*
+ * A call of a file system may wait for somebody who never comes: the daemon of a
+ * FUSE file system, stopped. The window ends nevertheless. Around each call the
+ * worker says that it is in one, and a harvest that has waited long enough goes on
+ * without it (asap_file_wait()). When the call returns at last, a worker that was
+ * left behind gives back its references and touches nothing else of the app's.
+ */
+static void call_begin(struct fetch *fetch)
+{
+	struct asap_app *app = fetch->app;
+
+	spin_lock(&app->lock);
+	if (!fetch->left)
+		app->files.fetcher = ASAP_FETCHER_AWAY;
+	spin_unlock(&app->lock);
+}
+
+static void call_end(struct fetch *fetch)
+{
+	struct asap_app *app = fetch->app;
+
+	spin_lock(&app->lock);
+	if (app->files.fetcher == ASAP_FETCHER_AWAY)
+		app->files.fetcher = ASAP_FETCHER_BUSY;
+	else
+		fetch->left = true;
+	spin_unlock(&app->lock);
+}
+
+/*
+ * Give back files, all of them or those that the app has closed meanwhile: an
+ * unmount, or the space of a deleted file, is not to wait until we are through.
+ */
+static void files_let_go(struct fetch *fetch, bool all)
+{
+	struct open_file *of;
+	u32 i;
+
+	/* It is a look at each file: not more often than once a tick. */
+	if (!all && time_before_eq(jiffies, fetch->let_go))
+		return;
+	fetch->let_go = jiffies;
+	for (i = 0; i < fetch->view.nr_files && !fetch->left; i++) {
+		of = &fetch->view.file[i];
+		if (!of->file || (!all && file_count(of->file) > 1))
+			continue;
+		if (of->known && of->known->id < fetch->nr_ids)
+			fetch->by_id[of->known->id] = NULL;
+		call_begin(fetch);
+		__fput_sync(of->file);
+		of->file = NULL;
+		call_end(fetch);
+	}
+}
+
+/* Return: whether to go on; if not, the app's tables may be gone. */
+static bool fetch_goes_on(struct fetch *fetch)
+{
+	cond_resched();
+	files_let_go(fetch, false);
+	return !fetch_stopped(fetch);
 }
 
 static bool page_cached(struct address_space *mapping, pgoff_t index)
@@ -401,9 +532,11 @@ static bool page_cached(struct address_space *mapping, pgoff_t index)
 }
 
 /* Rather too little than reclaim for the sake of a guess. */
-static bool out_of_memory(struct asap_files *files, u32 nr)
+static bool out_of_memory(const struct fetch *fetch, u32 nr)
 {
-	if (!asap_memory_low() && asap_memcg_room(files->memcg, nr))
+	struct asap_files *files = &fetch->app->files;
+
+	if (!asap_memory_low() && asap_memcg_room(fetch->memcg, nr))
 		return false;
 	files->low_memory = true;
 	WRITE_ONCE(files->stop, true);
@@ -411,29 +544,35 @@ static bool out_of_memory(struct asap_files *files, u32 nr)
 	return true;
 }
 
-static void read_run(struct open_file *of, pgoff_t index, u32 nr)
+static void read_run(struct fetch *fetch, struct open_file *of, pgoff_t index,
+		     u32 nr)
 {
 	u32 n;
 
-	for (; nr; index += n, nr -= n) {
+	for (; nr && !fetch->left; index += n, nr -= n) {
 		n = min_t(u32, nr, READ_CHUNK);
+		if (fetch_stopped(fetch))
+			return;
+		call_begin(fetch);
 		vfs_fadvise(of->file, (loff_t)index << PAGE_SHIFT,
 			    (loff_t)n << PAGE_SHIFT, POSIX_FADV_WILLNEED);
+		call_end(fetch);
 	}
 }
 
 /* Submit the reads of an extent and note what they bring in. */
-static void extent_read(struct asap_files *files, const struct asap_extent *ext,
+static void extent_read(struct fetch *fetch, const struct asap_extent *ext,
 			struct open_file *of)
 {
 	struct address_space *mapping = of->inode->i_mapping;
+	struct asap_files *files = &fetch->app->files;
 	DECLARE_BITMAP(absent, EXTENT_MAX);
 	pgoff_t start = (u32)ext->vpn;
 	u32 i, from, nr = ext->nr, fetched = 0;
 	struct asap_ent *ent;
 
 	if (start >= inode_pages(of->inode)) {
-		count_file(files, ASAP_FETCH_EMPTY, 1);
+		count_file(files, ASAP_FETCH_EMPTY, nr);
 		return;
 	}
 	nr = min_t(u32, nr, inode_pages(of->inode) - start);
@@ -445,12 +584,14 @@ static void extent_read(struct asap_files *files, const struct asap_extent *ext,
 		count_file(files, ASAP_FETCH_PRESENT, nr);
 		return;
 	}
-	if (out_of_memory(files, bitmap_weight(absent, nr)))
+	if (out_of_memory(fetch, bitmap_weight(absent, nr)))
 		return;
 	for (from = find_first_bit(absent, nr); from < nr;
 	     from = find_next_bit(absent, nr, i)) {
 		i = find_next_zero_bit(absent, nr, from);
-		read_run(of, start + from, i - from);
+		read_run(fetch, of, start + from, i - from);
+		if (fetch->left)
+			return;
 	}
 	for (i = 0; i < nr; i++) {
 		if (!test_bit(i, absent))
@@ -577,119 +718,249 @@ static void extent_map(const struct view *view, const struct asap_extent *ext,
 	}
 }
 
-static struct open_file *extent_file(struct open_file **by_id, u32 nr,
+/* The file of an extent, if it is one to fetch now; NULL otherwise. */
+static struct open_file *extent_file(const struct fetch *fetch,
 				     const struct asap_extent *ext)
 {
 	u32 id = ext->vpn >> ASAP_FILE_SHIFT;
 
-	return id < nr ? by_id[id] : NULL;
+	if (id >= fetch->nr_ids || test_bit(id, fetch->done))
+		return NULL;
+	return fetch->by_id[id];
 }
 
-/* First the blocks in which the file systems say where the pages are. */
-static void read_metadata(struct asap_files *files, struct open_file **by_id,
-			  u32 nr_ids)
+/*
+ * First the blocks in which the file systems say where the pages are: whoever
+ * reads a page waits for them, so that the reads behind it would stand in line.
+ */
+static void read_metadata(struct fetch *fetch)
 {
+	const struct asap_table *table = &fetch->app->files.table;
 	u64 last = U64_MAX;
 	u32 i;
 
-	for (i = 0; i < files->ext_nr && !files_stopped(files); i++) {
-		struct asap_extent ext = files->ext[i];
-		struct open_file *of = extent_file(by_id, nr_ids, &ext);
+	/* The table is sorted by file and page, the extents are not. */
+	for (i = 0; i < table->nr && fetch_goes_on(fetch); i++) {
+		struct asap_extent ext = {
+			.vpn = table->ent[i].vpn,
+			.first = i,
+			.nr = 1,
+		};
+		struct open_file *of;
 
-		if (!of || ext.vpn / METADATA_STRIDE == last)
+		if (table->ent[i].state != ASAP_TARGET ||
+		    ext.vpn / METADATA_STRIDE == last)
 			continue;
 		last = ext.vpn / METADATA_STRIDE;
-		ext.nr = 1;
-		extent_read(files, &ext, of);
+		of = extent_file(fetch, &ext);
+		/* What is there came by way of them. */
+		if (of && (u32)ext.vpn < inode_pages(of->inode) &&
+		    !page_cached(of->inode->i_mapping, (u32)ext.vpn))
+			extent_read(fetch, &ext, of);
 	}
 }
 
-static void files_fetch(struct asap_files *files, const struct view *view,
-			struct open_file **by_id, u32 nr_ids)
+/* Map what has arrived of the extents before @end. Return: where to go on. */
+static u32 extents_map(const struct fetch *fetch, u32 from, u32 end)
+{
+	const struct asap_files *files = &fetch->app->files;
+
+	for (; from < end && !fetch_stopped(fetch); from++) {
+		struct open_file *of = extent_file(fetch, &files->ext[from]);
+
+		if (of && !extent_ready(&files->ext[from], of))
+			break;
+		if (of)
+			extent_map(&fetch->view, &files->ext[from], of);
+	}
+	return from;
+}
+
+/* Fetch the files that the app has and that were not fetched yet. */
+static void files_fetch(struct fetch *fetch)
 {
 	bool map = asap_knob(ASAP_KNOB_POLICY) == ASAP_POLICY_ADAPTIVE;
+	struct asap_files *files = &fetch->app->files;
 	struct open_file *of;
 	struct blk_plug plug;
 	u32 i, mapped = 0;
 
-	read_metadata(files, by_id, nr_ids);
-	for (i = 0; i < files->ext_nr && !files_stopped(files); i++) {
-		of = extent_file(by_id, nr_ids, &files->ext[i]);
-		if (!of) {
-			count_file(files, ASAP_FETCH_CONTENDED, 1);
+	read_metadata(fetch);
+	for (i = 0; i < files->ext_nr && fetch_goes_on(fetch); i++) {
+		of = extent_file(fetch, &files->ext[i]);
+		if (!of)
 			continue;
-		}
 		blk_start_plug(&plug);
-		extent_read(files, &files->ext[i], of);
+		extent_read(fetch, &files->ext[i], of);
 		blk_finish_plug(&plug);
-		for (; map && mapped < i; mapped++) {
-			of = extent_file(by_id, nr_ids, &files->ext[mapped]);
-			if (of && !extent_ready(&files->ext[mapped], of))
-				break;
-			if (of)
-				extent_map(view, &files->ext[mapped], of);
-		}
-		cond_resched();
+		if (map)
+			mapped = extents_map(fetch, mapped, i);
 	}
-	while (map && mapped < files->ext_nr && !files_stopped(files)) {
-		of = extent_file(by_id, nr_ids, &files->ext[mapped]);
-		if (of && !extent_ready(&files->ext[mapped], of)) {
-			schedule_timeout_idle(1);
+	for (; i < files->ext_nr && !fetch->left; i++)
+		if (extent_file(fetch, &files->ext[i]))
+			count_file(files, ASAP_FETCH_STOPPED, files->ext[i].nr);
+	while (map && fetch_goes_on(fetch)) {
+		mapped = extents_map(fetch, mapped, files->ext_nr);
+		if (mapped == files->ext_nr)
+			break;
+		schedule_timeout_idle(1);
+	}
+	for (i = 0; i < fetch->nr_ids; i++)
+		if (fetch->by_id[i])
+			__set_bit(i, fetch->done);
+}
+
+/*
+ * See what the app has. Return: 0 or -ENOMEM.
+ *
+ * A file that is not what a loaded table knew, or has the inode number of one that
+ * is gone, is counted and passed over.
+ */
+static int fetch_look(struct fetch *fetch)
+{
+	struct asap_files *files = &fetch->app->files;
+	u32 i;
+	int err;
+
+	view_close(&fetch->view);
+	memset(&fetch->view, 0, sizeof(fetch->view));
+	memset(fetch->by_id, 0, array_size(fetch->nr_ids, sizeof(*fetch->by_id)));
+	err = view_open(fetch->app, &fetch->view);
+	if (err)
+		return err;
+	for (i = 0; i < fetch->view.nr_files; i++) {
+		struct open_file *of = &fetch->view.file[i];
+		struct asap_file *former = NULL;
+		struct asap_file_id key;
+
+		if (!of->known) {
+			file_key(of->inode, &key);
+			former = file_find_former(files, &key);
+		} else if (file_changed(of->known, of->inode)) {
+			former = of->known;
+		}
+		if (former && former->id < fetch->nr_ids) {
+			files->changed += !__test_and_set_bit(former->id,
+							      fetch->done);
+		} else if (of->known && of->known->id < fetch->nr_ids) {
+			fetch->by_id[of->known->id] = of;
+		}
+	}
+	return 0;
+}
+
+/* Targets of files that the app has not got, in pages. */
+static u32 pages_late(const struct fetch *fetch)
+{
+	const struct asap_files *files = &fetch->app->files;
+	u32 i, nr = 0;
+
+	for (i = 0; i < files->ext_nr; i++)
+		if (!test_bit(files->ext[i].vpn >> ASAP_FILE_SHIFT, fetch->done))
+			nr += files->ext[i].nr;
+	return nr;
+}
+
+/*
+ * Does the log name a file that we have not seen? Whoever opens one and touches it
+ * leaves its inode there. A slot that is just being written may be overlooked; the
+ * next touch of the file comes soon.
+ */
+static bool log_names_new(struct fetch *fetch)
+{
+	const struct asap_log *log = &fetch->app->log;
+	u32 len = asap_log_len(log);
+
+	for (; fetch->log_pos < len; fetch->log_pos++) {
+		const struct asap_slot *slot = &log->slot[fetch->log_pos];
+
+		if (slot->kind != ASAP_SLOT_ANON &&
+		    !view_find(&fetch->view, slot->key))
+			return true;
+	}
+	return false;
+}
+
+/* What the app opens or maps while the window is open is fetched then. */
+static void files_fetch_late(struct fetch *fetch)
+{
+	unsigned int ms = LATE_POLL_MIN;
+	u32 late;
+
+	files_let_go(fetch, true);
+	late = fetch->left ? 0 : pages_late(fetch);
+	while (!fetch_stopped(fetch) && late) {
+		wait_event_idle_timeout(fetch->app->files.fetcher_wait,
+					fetch_stopped(fetch),
+					msecs_to_jiffies(ms));
+		if (fetch_stopped(fetch) || !log_names_new(fetch))
 			continue;
-		}
-		if (of)
-			extent_map(view, &files->ext[mapped], of);
-		mapped++;
+		fetch->log_pos = asap_log_len(&fetch->app->log);
+		if (fetch_look(fetch))
+			break;
+		files_fetch(fetch);
+		files_let_go(fetch, true);
+		late = fetch->left ? 0 : pages_late(fetch);
+		/* It may open one file after the other that we do not know. */
+		ms = min(2 * ms, LATE_POLL_MAX);
 	}
+}
+
+/* Charge the app, not the kernel. Its processes share one memcg here. */
+static struct mem_cgroup *view_memcg(const struct view *view)
+{
+	struct mem_cgroup *memcg = NULL;
+	struct mm_struct *mm;
+	u32 i;
+
+	for (i = 0; !memcg && i < view->nr_members; i++) {
+		mm = asap_member_mmget(view->member[i]);
+		if (!mm)
+			continue;
+		memcg = get_mem_cgroup_from_mm(mm);
+		asap_member_mmput(view->member[i], mm);
+	}
+	return memcg;
 }
 
 static void file_work_fn(struct work_struct *work)
 {
 	struct asap_app *app = container_of(work, struct asap_app, files.work);
 	struct asap_files *files = &app->files;
+	struct fetch fetch = { .app = app, .let_go = jiffies };
 	struct mem_cgroup *old;
-	struct open_file **by_id = NULL;
-	struct view view = {};
-	u32 i, nr_ids = 0;
+	u32 i;
 
-	if (view_open(app, &view))
+	for (i = 0; i < files->ext_nr; i++)
+		fetch.nr_ids = max_t(u32, fetch.nr_ids,
+				     (files->ext[i].vpn >> ASAP_FILE_SHIFT) + 1);
+	fetch.by_id = kvcalloc(fetch.nr_ids, sizeof(*fetch.by_id), GFP_KERNEL);
+	fetch.done = kvcalloc(BITS_TO_LONGS(fetch.nr_ids), sizeof(*fetch.done),
+			      GFP_KERNEL);
+	if (!fetch.by_id || !fetch.done || fetch_stopped(&fetch) ||
+	    fetch_look(&fetch))
 		goto close;
-	for (i = 0; i < view.nr_files; i++) {
-		if (!view.file[i].known)
-			continue;
-		if (file_changed(view.file[i].known, view.file[i].inode)) {
-			view.file[i].known = NULL;
-			files->changed++;
-			continue;
-		}
-		nr_ids = max(nr_ids, view.file[i].known->id + 1);
-	}
-	if (!nr_ids)
-		goto close;
-	by_id = kvcalloc(nr_ids, sizeof(*by_id), GFP_KERNEL);
-	if (!by_id)
-		goto close;
-	for (i = 0; i < view.nr_files; i++)
-		if (view.file[i].known)
-			by_id[view.file[i].known->id] = &view.file[i];
-
-	/* Charge the app, not the kernel. Its processes share one memcg here. */
-	for (i = 0; !files->memcg && i < view.nr_members; i++) {
-		struct mm_struct *mm = asap_member_mmget(view.member[i]);
-
-		if (!mm)
-			continue;
-		files->memcg = get_mem_cgroup_from_mm(mm);
-		asap_member_mmput(view.member[i], mm);
-	}
-	old = set_active_memcg(files->memcg);
-	files_fetch(files, &view, by_id, nr_ids);
+	fetch_enlist(&fetch);
+	fetch.memcg = view_memcg(&fetch.view);
+	old = set_active_memcg(fetch.memcg);
+	files_fetch(&fetch);
+	files_fetch_late(&fetch);
 	set_active_memcg(old);
-	mem_cgroup_put(files->memcg);
-	files->memcg = NULL;
+	mem_cgroup_put(fetch.memcg);
+	fetch_delist(&fetch);
+	if (!fetch.left)
+		count_file(files, ASAP_FETCH_CONTENDED, pages_late(&fetch));
 close:
-	kvfree(by_id);
-	view_close(&view);
+	call_begin(&fetch);
+	view_close(&fetch.view);
+	kvfree(fetch.done);
+	kvfree(fetch.by_id);
+	spin_lock(&app->lock);
+	files->fetcher = ASAP_FETCHER_IDLE;
+	wake_up(&files->fetcher_wait);
+	spin_unlock(&app->lock);
+	/* Removed while we were left behind, the app goes with this reference. */
+	kobject_put(&app->kobj);
 }
 
 /* Learning. */
@@ -831,9 +1102,12 @@ static void mark_absent(struct asap_files *files, const struct view *view)
 		file = view->file[v].known;
 		if (!file)
 			continue;
+		file->absent = 0;
 		/* What was loaded is of another file: forget it, learn anew. */
-		file->absent = file_changed(file, view->file[v].inode) ?
-			       ABSENT_MAX + 1 : 0;
+		if (file_changed(file, view->file[v].inode)) {
+			file->absent = ABSENT_MAX + 1;
+			file->profiled = 0;
+		}
 		file->pages = inode_pages(view->file[v].inode);
 		file->loaded = false;
 	}
@@ -843,10 +1117,12 @@ static void mark_absent(struct asap_files *files, const struct view *view)
 		file = xa_load(&files->by_id,
 			       table->ent[i].vpn >> ASAP_FILE_SHIFT);
 		for (; i < table->nr && table->ent[i].vpn <= end; i++) {
-			if (!file || file->absent > ABSENT_MAX)
+			if (!file || file->absent > ABSENT_MAX) {
 				table->ent[i].seen |= ASAP_SEEN_GONE;
-			else if (file->absent)
+				table->ent[i].ttl = 0;
+			} else if (file->absent) {
 				table->ent[i].seen |= ASAP_SEEN_UNKNOWN;
+			}
 		}
 	}
 }
@@ -854,36 +1130,39 @@ static void mark_absent(struct asap_files *files, const struct view *view)
 /* Pages that nobody asked for shall be the first to go. */
 static void settle_unused(struct asap_files *files, const struct view *view)
 {
-	struct open_file *of = NULL;
+	struct asap_table *table = &files->table;
+	struct address_space *mapping;
 	struct folio *folio;
-	u32 i, v, id = U32_MAX;
+	u32 i, v;
+	u64 end;
 
-	for (i = 0; i < files->table.nr; i++) {
-		const struct asap_ent *ent = &files->table.ent[i];
-
-		if (!(ent->seen & ASAP_SEEN_CACHED) ||
-		    (ent->seen & (ASAP_SEEN_YOUNG | ASAP_SEEN_FAULTED)))
+	for (v = 0; v < view->nr_files; v++) {
+		if (!view->file[v].known)
 			continue;
-		if (ent->vpn >> ASAP_FILE_SHIFT != id) {
-			id = ent->vpn >> ASAP_FILE_SHIFT;
-			of = NULL;
-			for (v = 0; v < view->nr_files && !of; v++)
-				if (view->file[v].known &&
-				    view->file[v].known->id == id)
-					of = &view->file[v];
+		mapping = view->file[v].inode->i_mapping;
+		i = asap_table_find(table, asap_file_vpn(view->file[v].known->id, 0));
+		end = asap_file_vpn(view->file[v].known->id, U32_MAX);
+		for (; i < table->nr && table->ent[i].vpn <= end; i++) {
+			const struct asap_ent *ent = &table->ent[i];
+
+			if (!(ent->seen & ASAP_SEEN_CACHED) ||
+			    (ent->seen & (ASAP_SEEN_YOUNG | ASAP_SEEN_FAULTED)))
+				continue;
+			folio = filemap_get_folio(mapping, (u32)ent->vpn);
+			if (IS_ERR(folio))
+				continue;
+			folio_deactivate(folio);
+			folio_put(folio);
 		}
-		if (!of)
-			continue;
-		folio = filemap_get_folio(of->inode->i_mapping, (u32)ent->vpn);
-		if (IS_ERR(folio))
-			continue;
-		folio_deactivate(folio);
-		folio_put(folio);
+		cond_resched();
 	}
 	lru_add_drain();
 }
 
-/* Forget files of which nothing is left in the table. */
+/*
+ * Forget files of which nothing is left in the table, once the app has not had them
+ * for long: until then it is known that their profile is over.
+ */
 static void files_prune(struct asap_files *files)
 {
 	struct asap_file *file;
@@ -894,31 +1173,104 @@ static void files_prune(struct asap_files *files)
 		while (i < files->table.nr &&
 		       files->table.ent[i].vpn < asap_file_vpn(id, 0))
 			i++;
-		if (i == files->table.nr ||
-		    files->table.ent[i].vpn >> ASAP_FILE_SHIFT != id)
+		if (file->absent > ABSENT_MAX &&
+		    (i == files->table.nr ||
+		     files->table.ent[i].vpn >> ASAP_FILE_SHIFT != id))
 			file_forget(files, file);
 	}
 }
 
+/* What to fetch, put together from the targets of a table. */
+struct extents {
+	struct asap_extent *ext;
+	u32 nr;
+	u32 targets;
+};
+
+/* Return: 0 or -ENOMEM. */
+static int extents_make(struct extents *extents, const struct asap_table *table)
+{
+	u32 gap = asap_knob(ASAP_KNOB_MERGE_GAP);
+	u32 max = asap_knob(ASAP_KNOB_EXTENT_MAX);
+	u64 next = U64_MAX;
+	u32 i, room = 0;
+
+	*extents = (struct extents) {};
+	/* Each begins where a run of targets does, or is cut from the one before. */
+	for (i = 0; i < table->nr; i++) {
+		if (table->ent[i].state != ASAP_TARGET)
+			continue;
+		room += table->ent[i].vpn != next;
+		next = table->ent[i].vpn + 1;
+		extents->targets++;
+	}
+	if (!extents->targets)
+		return 0;
+	room += extents->targets / max;
+	extents->ext = kvmalloc_array(room, sizeof(*extents->ext), GFP_KERNEL);
+	if (!extents->ext)
+		return -ENOMEM;
+	extents->nr = asap_policy_extents(table, gap, max, extents->ext);
+	return 0;
+}
+
+static void extents_set(struct asap_files *files, const struct extents *extents)
+{
+	kvfree(files->ext);
+	files->ext = extents->ext;
+	files->ext_nr = extents->nr;
+	files->targets = extents->targets;
+}
+
+/* Without memory for it nothing will be fetched. */
 static int extents_build(struct asap_files *files)
 {
-	u32 i, targets = 0;
+	struct extents extents;
+	int err = extents_make(&extents, &files->table);
 
-	kvfree(files->ext);
-	files->ext = NULL;
-	files->ext_nr = 0;
-	for (i = 0; i < files->table.nr; i++)
-		targets += files->table.ent[i].state == ASAP_TARGET;
-	if (!targets)
-		return 0;
-	files->ext = kvmalloc_array(targets, sizeof(*files->ext), GFP_KERNEL);
-	if (!files->ext)
+	extents_set(files, &extents);
+	return err;
+}
+
+/*
+ * A profile begins with the first window that sees the file, which may be long after
+ * the app's own: then the file is new, or took the place of one that was known.
+ *
+ * Return: 0 or -ENOMEM; params->phase is to be given to kvfree().
+ */
+static int phases_make(struct asap_files *files, u32 profile,
+		       struct asap_params *params)
+{
+	struct asap_file *file;
+	unsigned long id;
+	u8 *phase;
+
+	params->nr_phase = 0;
+	xa_for_each(&files->by_id, id, file)
+		params->nr_phase = id + 1;
+	phase = kvcalloc(params->nr_phase + 1, sizeof(*phase), GFP_KERNEL);
+	if (!phase)
 		return -ENOMEM;
-	files->ext_nr = asap_policy_extents(&files->table,
-					    asap_knob(ASAP_KNOB_MERGE_GAP),
-					    asap_knob(ASAP_KNOB_EXTENT_MAX),
-					    files->ext);
+	params->phase = phase;
+	xa_for_each(&files->by_id, id, file) {
+		if (file->profiled < profile)
+			phase[id] = file->profiled + 1 == profile ?
+				    ASAP_PROFILE_ENDS : ASAP_PROFILE_ON;
+	}
 	return 0;
+}
+
+/* The window was learned: every profile under way is one window older. */
+static void profiles_step(struct asap_files *files, u32 profile)
+{
+	struct asap_file *file;
+	unsigned long id;
+
+	xa_for_each(&files->by_id, id, file)
+		if (file->profiled < profile)
+			file->profiled++;
+	if (files->profiled < profile)
+		files->profiled++;
 }
 
 /**
@@ -970,23 +1322,24 @@ int asap_file_harvest(struct asap_app *app, struct asap_outcome *out)
 	if (!asap_knob(ASAP_KNOB_LEARN) || !nr)
 		goto clear;
 	err = -ENOMEM;
-	new.ent = kvmalloc_array(nr, sizeof(*new.ent), GFP_KERNEL);
+	if (phases_make(files, profile, &params))
+		goto clear;
+	new.ent = asap_table_alloc(nr);
 	if (!new.ent)
 		goto clear;
-	params.profiling = files->profiled < profile;
-	params.profile_ends = files->profiled + 1 == profile;
 	asap_policy_harvest(&params, &files->model, &files->table, t.touch,
 			    nr_touch, asap_log_len(&app->log), &new, out);
 	kvfree(files->table.ent);
+	asap_table_trim(&new, nr);
 	files->table = new;
-	if (params.profiling)
-		files->profiled++;
+	profiles_step(files, profile);
 	err = 0;
 clear:
 	asap_table_clear_seen(&files->table);
 	files_prune(files);
 	err = extents_build(files) ?: err;
 close:
+	kvfree(params.phase);
 	kvfree(t.touch);
 	view_close(&view);
 	return err;
@@ -1010,10 +1363,18 @@ void asap_file_start(struct asap_app *app)
 	files->low_memory = false;
 	files->first_ns = 0;
 	files->last_ns = 0;
+	if (!files->ext_nr || !asap_knob(ASAP_KNOB_PREFETCH) ||
+	    !asap_knob(ASAP_KNOB_FILE_ENABLED))
+		return;
+	/* One worker of an app that hangs is enough. */
+	if (files->fetcher != ASAP_FETCHER_IDLE) {
+		count_file(files, ASAP_FETCH_STOPPED, files->targets);
+		return;
+	}
 	files->stop = false;
-	if (files->ext_nr && asap_knob(ASAP_KNOB_PREFETCH) &&
-	    asap_knob(ASAP_KNOB_FILE_ENABLED))
-		queue_work(asap_wq, &files->work);
+	files->fetcher = ASAP_FETCHER_BUSY;
+	kobject_get(&app->kobj);
+	queue_work(asap_wq, &files->work);
 }
 
 /**
@@ -1025,17 +1386,39 @@ void asap_file_start(struct asap_app *app)
 void asap_file_stop(struct asap_app *app)
 {
 	WRITE_ONCE(app->files.stop, true);
+	wake_up(&app->files.fetcher_wait);
+}
+
+static bool fetcher_gone(struct asap_app *app)
+{
+	bool gone;
+
+	spin_lock(&app->lock);
+	gone = app->files.fetcher == ASAP_FETCHER_IDLE ||
+	       app->files.fetcher == ASAP_FETCHER_LEFT;
+	spin_unlock(&app->lock);
+	return gone;
 }
 
 /**
- * asap_file_wait - wait until nothing is being fetched
+ * asap_file_wait - wait until nobody fetches
  * @app: the app, after asap_file_stop()
  *
- * Context: Process context, sleeps until a readahead call in flight returns.
+ * A worker whose call of a file system does not return is left behind: it keeps the app and
+ * the file that it reads, and uses nothing else of either.
+ *
+ * Context: Process context, sleeps until a readahead call in flight returns, but
+ * not much longer than %CALL_PATIENCE.
  */
 void asap_file_wait(struct asap_app *app)
 {
-	cancel_work_sync(&app->files.work);
+	while (!wait_event_timeout(app->files.fetcher_wait, fetcher_gone(app),
+				   CALL_PATIENCE)) {
+		spin_lock(&app->lock);
+		if (app->files.fetcher == ASAP_FETCHER_AWAY)
+			app->files.fetcher = ASAP_FETCHER_LEFT;
+		spin_unlock(&app->lock);
+	}
 }
 
 /**
@@ -1059,6 +1442,7 @@ void asap_file_init(struct asap_app *app)
 	xa_init_flags(&app->files.by_id, XA_FLAGS_ALLOC);
 	hash_init(app->files.by_key);
 	INIT_WORK(&app->files.work, file_work_fn);
+	init_waitqueue_head(&app->files.fetcher_wait);
 	app->files.stop = true;
 }
 
@@ -1077,10 +1461,8 @@ void asap_file_forget(struct asap_app *app)
 	xa_for_each(&files->by_id, id, file)
 		file_forget(files, file);
 	kvfree(files->table.ent);
-	kvfree(files->ext);
 	files->table = (struct asap_table) {};
-	files->ext = NULL;
-	files->ext_nr = 0;
+	extents_set(files, &(struct extents) {});
 	files->profiled = 0;
 	memset(&files->model, 0, sizeof(files->model));
 }
@@ -1098,6 +1480,8 @@ int asap_file_profile_end(struct asap_app *app)
 {
 	struct asap_files *files = &app->files;
 	u32 planned = asap_knob(ASAP_KNOB_PROFILE_SWITCHES);
+	struct asap_file *file;
+	unsigned long id;
 
 	if (!files->profiled || files->profiled >= planned)
 		return -EINVAL;
@@ -1106,6 +1490,8 @@ int asap_file_profile_end(struct asap_app *app)
 				       DIV_ROUND_UP(asap_knob(ASAP_KNOB_PROFILE_MIN_HITS) *
 						    files->profiled, planned));
 	files->profiled = planned;
+	xa_for_each(&files->by_id, id, file)
+		file->profiled = planned;
 	files_prune(files);
 	return extents_build(files);
 }
@@ -1127,32 +1513,28 @@ int asap_file_replace(struct asap_app *app, struct asap_file **file, u32 nr,
 {
 	struct asap_files *files = &app->files;
 	u32 i, planned = asap_knob(ASAP_KNOB_PROFILE_SWITCHES);
-	struct asap_extent *ext;
+	struct extents extents;
 	int err;
 
 	err = asap_window_claim(app);
 	if (err)
 		return err;
-	/* What can fail comes first. */
-	ext = kvmalloc_array(table->nr + 1, sizeof(*ext), GFP_KERNEL);
-	if (!ext) {
-		err = -ENOMEM;
-		goto release;
-	}
 	asap_policy_loaded(asap_knob(ASAP_KNOB_POLICY),
 			   asap_knob(ASAP_KNOB_PROFILE_MIN_HITS), table);
+	/* What can fail comes first. */
+	err = extents_make(&extents, table);
+	if (err)
+		goto release;
 	asap_file_forget(app);
 	for (i = 0; i < nr; i++) {
 		/* The array is empty: numbers are given from 0 on. */
 		WARN_ON(xa_alloc(&files->by_id, &file[i]->id, file[i],
 				 xa_limit_31b, GFP_KERNEL | __GFP_NOFAIL));
 		hash_add(files->by_key, &file[i]->node, key_hash(&file[i]->key));
+		file[i]->profiled = planned;
 	}
 	files->table = *table;
-	files->ext = ext;
-	files->ext_nr = asap_policy_extents(table,
-					    asap_knob(ASAP_KNOB_MERGE_GAP),
-					    asap_knob(ASAP_KNOB_EXTENT_MAX), ext);
+	extents_set(files, &extents);
 	files->profiled = planned;
 release:
 	asap_window_release(app);

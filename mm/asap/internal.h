@@ -222,6 +222,7 @@ struct asap_file {
 	struct asap_file_id key;
 	u32 id;			/* in the table */
 	u32 absent;		/* windows in a row without it */
+	u32 profiled;		/* windows of its profile that are through */
 	u64 pages;		/* its size when it was seen last */
 	bool loaded;		/* and not seen since: it may have changed */
 	char *path;		/* for people; may be NULL */
@@ -229,6 +230,14 @@ struct asap_file {
 
 /* Entries in a table of files, at most. */
 #define ASAP_TABLE_MAX	BIT(24)
+
+/* What the worker that fetches an app's files is doing. */
+enum asap_fetcher {
+	ASAP_FETCHER_IDLE,
+	ASAP_FETCHER_BUSY,	/* may use the app's tables */
+	ASAP_FETCHER_AWAY,	/* the same, and is in a call of a file system */
+	ASAP_FETCHER_LEFT,	/* is in one still, and uses nothing of the app */
+};
 
 /* file.c: what is known of an app's files, and the fetching of a window. */
 struct asap_files {
@@ -239,9 +248,11 @@ struct asap_files {
 	u32 profiled;			/* windows that the profile has seen */
 	struct asap_extent *ext;	/* in the order of fetching */
 	u32 ext_nr;
+	u32 targets;			/* pages of these that are targets */
 
-	struct work_struct work;
-	struct mem_cgroup *memcg;	/* of the worker, while it works */
+	struct work_struct work;	/* holds the app while it is queued */
+	enum asap_fetcher fetcher;	/* under app->lock */
+	wait_queue_head_t fetcher_wait;
 	bool stop;
 	bool low_memory;
 	u32 changed;			/* files left out: see asap_stat */
@@ -328,6 +339,9 @@ static inline struct asap_member *asap_mm_member(unsigned long val)
 
 /* window.c */
 void asap_table_clear_seen(struct asap_table *table);
+struct asap_ent *asap_table_alloc(u32 nr);
+void asap_table_trim(struct asap_table *table, u32 room);
+u32 asap_table_find(const struct asap_table *table, u64 vpn);
 void asap_window_init(struct asap_app *app);
 void asap_window_destroy(struct asap_app *app);
 int asap_window_start(struct asap_app *app, bool quiet_end);

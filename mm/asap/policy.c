@@ -168,6 +168,15 @@ static bool paper_step(const struct asap_params *params, struct asap_ent *ent,
 	return ent->ttl;
 }
 
+static enum asap_phase phase_of(const struct asap_params *params,
+				const struct asap_ent *ent)
+{
+	u32 file = ent->vpn >> ASAP_FILE_SHIFT;
+
+	return params->file && file < params->nr_phase ? params->phase[file] :
+							 ASAP_PROFILE_OVER;
+}
+
 /*
  * The published rules for files. The profile counts; what it leaves are the
  * candidates, and nothing joins them later. A candidate that the page cache
@@ -176,9 +185,11 @@ static bool paper_step(const struct asap_params *params, struct asap_ent *ent,
 static bool paper_file_step(const struct asap_params *params,
 			    struct asap_ent *ent, bool used)
 {
-	if (params->profiling) {
+	enum asap_phase phase = phase_of(params, ent);
+
+	if (phase != ASAP_PROFILE_OVER) {
 		ent->state = ASAP_CANDIDATE;
-		return !params->profile_ends || ent->ttl >= params->min_hits;
+		return phase != ASAP_PROFILE_ENDS || ent->ttl >= params->min_hits;
 	}
 	if (ent->seen & ASAP_SEEN_FAULTED)
 		ent->state = ASAP_TARGET;
@@ -208,7 +219,8 @@ static bool step(const struct asap_params *params,
 		 bool known)
 {
 	/* Both policies profile: one may follow the other. */
-	if (params->file && params->profiling && used && ent->ttl < U8_MAX)
+	if (used && ent->ttl < U8_MAX &&
+	    phase_of(params, ent) != ASAP_PROFILE_OVER)
 		ent->ttl++;
 	if (params->policy == ASAP_POLICY_ADAPTIVE)
 		return adaptive_step(model, ent, used, known);
@@ -223,7 +235,8 @@ static bool step_new(const struct asap_params *params,
 {
 	if (params->file) {
 		ent->ttl = 0;
-		if (params->policy == ASAP_POLICY_PAPER && !params->profiling)
+		if (params->policy == ASAP_POLICY_PAPER &&
+		    phase_of(params, ent) == ASAP_PROFILE_OVER)
 			return false;
 		return step(params, model, ent, true, false);
 	}

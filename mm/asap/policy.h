@@ -121,22 +121,29 @@ struct asap_model {
 	u16 trials[256];
 };
 
+/* How far the profile of a file is: a file that is new, or changed, has its own. */
+enum asap_phase {
+	ASAP_PROFILE_OVER,
+	ASAP_PROFILE_ON,
+	ASAP_PROFILE_ENDS,	/* with this window */
+};
+
 /**
  * struct asap_params - knobs that a decision depends on
  * @policy: &enum asap_policy
  * @ttl: lifetime of an entry that is not accessed, in windows (anonymous, paper)
  * @file: the table is one of files
- * @profiling: the window belongs to the profile
- * @profile_ends: it is the last one of the profile
+ * @phase: &enum asap_phase of each file, by its number
+ * @nr_phase: elements of @phase; files beyond have no profile any more
  * @min_hits: accesses in the profile that make a file page a candidate (paper)
  */
 struct asap_params {
 	enum asap_policy policy;
 	u8 ttl;
 	bool file;
-	bool profiling;
-	bool profile_ends;
 	u8 min_hits;
+	const u8 *phase;
+	u32 nr_phase;
 };
 
 /**

@@ -25,6 +25,7 @@
 #include <linux/slab.h>
 #include <linux/swap.h>
 #include <linux/timekeeping.h>
+#include <linux/vmalloc.h>
 
 #include "internal.h"
 
@@ -302,6 +303,66 @@ void asap_table_clear_seen(struct asap_table *table)
 		table->ent[i].seen = 0;
 }
 
+/**
+ * asap_table_alloc - allocate the entries of a table
+ * @nr: how many
+ *
+ * Large ones take no more than they need: kmalloc() rounds to a power of two.
+ *
+ * Context: Process context, may sleep.
+ * Return: the entries, to be given to kvfree(), or NULL.
+ */
+struct asap_ent *asap_table_alloc(u32 nr)
+{
+	size_t size = array_size(nr, sizeof(struct asap_ent));
+
+	return size <= PAGE_SIZE ? kmalloc(size, GFP_KERNEL) : vmalloc(size);
+}
+
+/**
+ * asap_table_trim - give back the room that a table does not use
+ * @table: the table; its entries move
+ * @room: entries that it has room for
+ *
+ * Context: Process context, may sleep. Short of memory, the table stays as it is.
+ */
+void asap_table_trim(struct asap_table *table, u32 room)
+{
+	struct asap_ent *ent;
+
+	/* A few are not worth the copy. */
+	if (room - table->nr <= room / 16)
+		return;
+	ent = asap_table_alloc(table->nr);
+	if (!ent)
+		return;
+	memcpy(ent, table->ent, array_size(table->nr, sizeof(*ent)));
+	kvfree(table->ent);
+	table->ent = ent;
+}
+
+/**
+ * asap_table_find - find a page in a table
+ * @table: the table
+ * @vpn: the page, as in &struct asap_ent.vpn
+ *
+ * Return: index of the first entry that does not come before @vpn; @table->nr if all do.
+ */
+u32 asap_table_find(const struct asap_table *table, u64 vpn)
+{
+	u32 lo = 0, hi = table->nr;
+
+	while (lo < hi) {
+		u32 mid = lo + (hi - lo) / 2;
+
+		if (table->ent[mid].vpn < vpn)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
 static void harvest_member(struct asap_app *app, struct asap_member *member,
 			   struct asap_touch *touch, u32 nr_touch,
 			   struct asap_outcome *out)
@@ -328,7 +389,7 @@ static void harvest_member(struct asap_app *app, struct asap_member *member,
 		return;
 	}
 	if (nr) {
-		new.ent = kvmalloc_array(nr, sizeof(*new.ent), GFP_KERNEL);
+		new.ent = asap_table_alloc(nr);
 		/* Short of memory, this window teaches nothing. */
 		if (!new.ent) {
 			asap_table_clear_seen(&member->anon);
@@ -338,6 +399,7 @@ static void harvest_member(struct asap_app *app, struct asap_member *member,
 	asap_policy_harvest(&params, &app->model, &member->anon, touch,
 			    nr_touch, asap_log_len(&app->log), &new, out);
 	kvfree(member->anon.ent);
+	asap_table_trim(&new, nr);
 	member->anon = new;
 }
 

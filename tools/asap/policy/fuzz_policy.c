@@ -32,20 +32,22 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
 	struct asap_params params;
 	struct asap_outcome out;
 	u32 i, t;
+	u8 phase;
 
 	memset(&params, 0, sizeof(params));
 	params.policy = take(&in) % ASAP_NR_POLICIES;
 	params.ttl = take(&in);
 	params.file = take(&in) & 1;
 	params.min_hits = take(&in) % 16;
+	params.phase = &phase;
+	params.nr_phase = take(&in) & 1;
 	while (in.left) {
 		unsigned int batch = 1 + take(&in) % 32;
 		u32 nr = 0, max = 0, targets;
 		u64 *plan;
 
 		memset(&out, 0, sizeof(out));
-		params.profiling = batch & 1;
-		params.profile_ends = batch & 2;
+		phase = batch % (ASAP_PROFILE_ENDS + 1);
 		for (t = 0; t < NR_TABLES; t++) {
 			struct asap_touch touch[MAX_TOUCHES];
 			u32 n = take(&in) % MAX_TOUCHES;

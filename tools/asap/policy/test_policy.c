@@ -230,14 +230,16 @@ static void switch_files(const struct asap_params *params, const char *vpns,
 static void test_files(void)
 {
 	struct asap_params params = {
-		.policy = ASAP_POLICY_PAPER, .file = true, .profiling = true,
-		.min_hits = 9,
+		.policy = ASAP_POLICY_PAPER, .file = true, .min_hits = 9,
 	};
+	u8 phase[] = { ASAP_PROFILE_ON, ASAP_PROFILE_OVER };
 	unsigned int i;
 
+	params.phase = phase;
+	params.nr_phase = 2;
 	forget();
 	for (i = 0; i < 10; i++) {
-		params.profile_ends = i == 9;
+		phase[0] = i == 9 ? ASAP_PROFILE_ENDS : ASAP_PROFILE_ON;
 		/* a: ten of ten, b: nine, c: eight */
 		switch_files(&params, i < 9 ? "ab" : "a", i < 8 ? "c" : "");
 		if (!i)
@@ -246,8 +248,7 @@ static void test_files(void)
 	ok(is('a', ASAP_CANDIDATE) && is('b', ASAP_CANDIDATE) && !find('c'),
 	   "files: more than eight accesses of ten make a candidate");
 
-	params.profiling = false;
-	params.profile_ends = false;
+	phase[0] = ASAP_PROFILE_OVER;
 	switch_files(&params, "ax", "b");
 	ok(is('a', ASAP_TARGET), "files: a candidate that was missed is a target");
 	ok(is('b', ASAP_CANDIDATE), "files: one that was found is not");
@@ -260,8 +261,24 @@ static void test_files(void)
 	ok(is('a', ASAP_CANDIDATE) && out.wasted == 1,
 	   "files: a target that was fetched in vain is one no more");
 
+	/* A second file comes later: it is profiled, and the first one is left alone. */
+	phase[1] = ASAP_PROFILE_ON;
+	for (i = 0; i < 10; i++) {
+		struct asap_touch touch[] = {
+			{ .vpn = 'y' }, { .vpn = asap_file_vpn(1, 7), .order = 1 },
+		};
+
+		phase[1] = i == 9 ? ASAP_PROFILE_ENDS : ASAP_PROFILE_ON;
+		memset(&out, 0, sizeof(out));
+		window(&params, &model, &table, touch, i < 9 ? 2 : 0, &out);
+	}
+	ok(!find('y') && table.nr == 3 &&
+	   table.ent[2].vpn == asap_file_vpn(1, 7) &&
+	   table.ent[2].state == ASAP_CANDIDATE,
+	   "files: one that is new has a profile of its own");
+
 	forget();
-	params.profiling = true;
+	phase[0] = ASAP_PROFILE_ON;
 	for (i = 0; i < 4; i++)
 		switch_files(&params, i ? "a" : "ab", "");
 	asap_policy_candidates(&table, 4);
