@@ -890,9 +890,11 @@ static void files_fetch_late(struct fetch *fetch)
 	files_let_go(fetch, true);
 	late = fetch->left ? 0 : pages_late(fetch);
 	while (!fetch_stopped(fetch) && late) {
+		WRITE_ONCE(fetch->app->files.waiting, true);
 		wait_event_idle_timeout(fetch->app->files.fetcher_wait,
 					fetch_stopped(fetch),
 					msecs_to_jiffies(ms));
+		WRITE_ONCE(fetch->app->files.waiting, false);
 		if (fetch_stopped(fetch) || !log_names_new(fetch))
 			continue;
 		fetch->log_pos = asap_log_len(&fetch->app->log);
@@ -1422,15 +1424,16 @@ void asap_file_wait(struct asap_app *app)
 }
 
 /**
- * asap_file_done - is everything fetched, or given up?
+ * asap_file_done - is everything fetched that the app has got?
  * @app: the app
  *
- * Context: Any.
- * Return: whether it is.
+ * Context: app->lock held.
+ * Return: whether it is, or was given up.
  */
 bool asap_file_done(struct asap_app *app)
 {
-	return !work_busy(&app->files.work);
+	return app->files.fetcher == ASAP_FETCHER_IDLE ||
+	       READ_ONCE(app->files.waiting);
 }
 
 /**

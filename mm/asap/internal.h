@@ -253,6 +253,7 @@ struct asap_files {
 	struct work_struct work;	/* holds the app while it is queued */
 	enum asap_fetcher fetcher;	/* under app->lock */
 	wait_queue_head_t fetcher_wait;
+	bool waiting;			/* it is, for what the app opens late */
 	bool stop;
 	bool low_memory;
 	u32 changed;			/* files left out: see asap_stat */
