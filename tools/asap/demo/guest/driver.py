@@ -26,6 +26,10 @@ from questions import Person
 # Time that an app has to itself after an answer, before it goes to the background.
 SETTLE_S = 0.2
 
+# An app is idle when it takes less than this share of a CPU; how long to wait for that.
+IDLE_SHARE = 0.05
+IDLE_WAIT_S = 300
+
 # How many earlier switches a request's pages are compared with.
 REMEMBERED = 10
 
@@ -61,9 +65,18 @@ class Switcher:
         self.app.start()
         if self.asap:
             self.asap.create(self.name, self.cgroup.pids())
-        # Some use before the first time in the background.
+        # Some use before the first time in the background, and until then time for what
+        # a program does on its own after its start, such as compiling.
         self.app.request(self.person.request("first"))
+        self.wait_until_idle()
         self.to_background()
+
+    def wait_until_idle(self):
+        for _ in range(int(IDLE_WAIT_S / SETTLE_S)):
+            before = self.cgroup.cpu_us()
+            time.sleep(SETTLE_S)
+            if self.cgroup.cpu_us() - before < IDLE_SHARE * SETTLE_S * 1e6:
+                return
 
     def to_background(self):
         time.sleep(SETTLE_S)

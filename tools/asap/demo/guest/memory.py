@@ -215,10 +215,13 @@ class Cgroup:
     def stat(self):
         return key_values(read(f"{self.path}/memory.stat"))
 
+    def cpu_us(self):
+        return key_values(read(f"{self.path}/cpu.stat"))["usage_usec"]
+
     def waits(self):
         """Where the app's time went so far, in microseconds: it computed; some of it had
         no CPU, waited for memory, waited for a device."""
-        found = {"cpu_us": key_values(read(f"{self.path}/cpu.stat"))["usage_usec"]}
+        found = {"cpu_us": self.cpu_us()}
         for what in ("cpu", "memory", "io"):
             some = read(f"{self.path}/{what}.pressure").splitlines()[0]
             found[f"{what}_wait_us"] = int(some.rpartition("=")[2])
