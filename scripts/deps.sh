@@ -17,6 +17,8 @@ packages=(
 	qemu-system-x86 busybox-static cpio e2fsprogs f2fs-tools erofs-utils mmdebstrap
 	# the policy in user space
 	clang libclang-rt-14-dev
+	# asapctl: another libc, the check of its JSON and of its man page
+	musl-tools python3-jsonschema groff-base
 	# the gates
 	shellcheck sparse codespell python3-ply python3-git
 )

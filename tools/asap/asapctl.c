@@ -3,17 +3,31 @@
  * asapctl: look at and control ASAP from the command line. Each verb has a file
  * of its own; this one finds it.
  */
+#include <ctype.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "asapctl.h"
+#include "sysfs.h"
 
 static const struct verb *const verbs[] = {
+	&verb_run,
+	&verb_add,
+	&verb_remove,
+	&verb_switch,
+	&verb_profile,
+	&verb_save,
+	&verb_load,
+	&verb_stat,
+	&verb_top,
 	&verb_meminfo,
+	&verb_doctor,
+	&verb_persist,
 };
 
 static const struct verb *find_verb(const char *name)
@@ -59,6 +73,36 @@ pid_t parse_pid(const char *text)
 	return pid;
 }
 
+long parse_count(const char *text)
+{
+	char *end;
+	long count;
+
+	errno = 0;
+	count = strtol(text, &end, 10);
+	if (errno || end == text || *end || count < 1)
+		return 0;
+	return count;
+}
+
+double parse_seconds(const char *text)
+{
+	char *end;
+	double seconds = strtod(text, &end);
+
+	if (end == text || *end || !(seconds >= 0.01 && seconds <= 86400))
+		return 0;
+	return seconds;
+}
+
+void sleep_seconds(double seconds)
+{
+	struct timespec ts = { .tv_sec = seconds };
+
+	ts.tv_nsec = (seconds - ts.tv_sec) * 1e9;
+	nanosleep(&ts, NULL);
+}
+
 void json_string(const char *text)
 {
 	putchar('"');
@@ -73,6 +117,20 @@ void json_string(const char *text)
 			putchar(c);
 	}
 	putchar('"');
+}
+
+void json_time(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	printf("%lld.%03ld", (long long)now.tv_sec, now.tv_nsec / 1000000);
+}
+
+void print_plain(const char *text)
+{
+	for (; *text; text++)
+		putchar(iscntrl((unsigned char)*text) ? '?' : *text);
 }
 
 static void print_usage(FILE *out)
@@ -119,6 +177,10 @@ int main(int argc, char **argv)
 		if (!verb) {
 			complain("there is no verb '%s'; try 'asapctl help'", argv[1]);
 			return EXIT_USAGE;
+		}
+		if (verb->needs_asap && !asap_present()) {
+			complain("this kernel has no ASAP ('asapctl doctor' says more)");
+			return EXIT_NO_ASAP;
 		}
 		status = verb->run(argc - 1, argv + 1);
 	}
