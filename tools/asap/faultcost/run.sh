@@ -8,7 +8,7 @@
 # usage: run.sh
 #
 #   ROUNDS   rounds of 100 faults for each kind and mode (default 61)
-#   STOCK, BENCH
+#   STOCK, KERNEL
 #            images to boot instead of what build.sh builds
 #
 # One CPU and -icount: the TSC counts instructions, so that neither caches nor what
