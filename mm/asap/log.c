@@ -107,6 +107,7 @@ bool asap_log_faults_since(const struct asap_log *log, u32 *pos)
 	bool faults = len == log->size;
 
 	for (; *pos < len; ++*pos) {
+		/* Being written just now? See above. */
 		struct asap_slot slot = data_race(log->slot[*pos]);
 
 		faults |= slot.kind != ASAP_SLOT_FILE_READ;
