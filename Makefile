@@ -58,3 +58,7 @@ series: ## the series as patches to mail, for git am and for quilt: out/series/
 	@scripts/deps.sh
 	@scripts/fetch.sh
 	@scripts/series.sh
+
+.PHONY: refresh
+refresh: ## make every F.patch anew from an applied tree: KERNEL=path, FILES="new/files"
+	@scripts/refresh.sh "$(KERNEL)" $(FILES)
