@@ -52,3 +52,13 @@ apply: ## apply the series to a Linux 6.12 tree: KERNEL=path
 .PHONY: unapply
 unapply: ## take the series out of a tree again: KERNEL=path
 	@scripts/apply.sh --reverse $(if $(KERNEL),"$(KERNEL)",$(error say which tree: make unapply KERNEL=path))
+
+.PHONY: series
+series: ## the series as patches to mail, for git am and for quilt: out/series/
+	@scripts/deps.sh
+	@scripts/fetch.sh
+	@scripts/series.sh
+
+.PHONY: refresh
+refresh: ## make every F.patch anew from an applied tree: KERNEL=path, FILES="new/files"
+	@scripts/refresh.sh "$(KERNEL)" $(FILES)

@@ -41,9 +41,7 @@ tree=$1
 if [ ! -f "$tree/Makefile" ] || [ ! -f "$tree/Kconfig" ]; then
 	die "$tree is not a Linux source tree"
 fi
-release=$(awk '
-	/^VERSION = / { v = $3 } /^PATCHLEVEL = / { p = $3 } /^SUBLEVEL = / { s = $3 }
-	END { print v "." p "." s }' "$tree/Makefile")
+release=$(kernel_release "$tree")
 case $release in
 6.12.*) ;;
 *) die "$tree holds Linux $release; the series is for 6.12.x" ;;
