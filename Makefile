@@ -17,7 +17,7 @@ demo: ## real programs come back, on demand paging and with ASAP: a table and a 
 	@tools/asap/demo/run.sh
 
 .PHONY: test
-test: ## run the tests; TESTS="host asap params debug off" picks some
+test: ## run the tests; TESTS="host asap params debug off steps" picks some
 	@scripts/run-tests.sh $(TESTS)
 
 .PHONY: faultcost

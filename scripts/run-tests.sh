@@ -11,6 +11,7 @@
 #   debug   the same in a guest with the debug kernel
 #   params  after asap: its kernel again, with knobs on the command line
 #   off     CONFIG_ASAP=n adds no byte: builds two more kernels' objects
+#   steps   every patch of the exported series builds, with CONFIG_ASAP and without
 #
 # host, asap and params by default. Each suite's TAP lies in $ASAP_OUT/tests/GROUP/; a
 # guest's console beside it. The last line is "N passed, N failed, N skipped"; the exit
@@ -149,7 +150,7 @@ for g in "${groups[@]}"; do
 	case $g in
 	host)
 		for t in "$scripts"/tests/*.sh; do
-			case ${t##*/} in lib.sh | off.sh) continue ;; esac
+			case ${t##*/} in lib.sh | off.sh | steps.sh) continue ;; esac
 			host_suite "$(basename "$t" .sh)" "$t"
 		done
 		for t in "$ASAP_TREE"/tools/asap/{,*/}Makefile; do
@@ -159,10 +160,10 @@ for g in "${groups[@]}"; do
 				KERNEL="$ASAP_TREE" O="$ASAP_CACHE/build/tools-$name"
 		done
 		;;
-	off)
-		host_suite off "$scripts/tests/off.sh"
-		mkdir -p "$results/off"
-		mv "$results/host/off.tap" "$results/off/"
+	off | steps)
+		host_suite "$g" "$scripts/tests/$g.sh"
+		mkdir -p "$results/$g"
+		mv "$results/host/$g.tap" "$results/$g/"
 		;;
 	asap | debug)
 		guest_suites "$g" ;;
