@@ -1588,7 +1588,7 @@ unsigned long __asap_map_begin(pte_t *pte, unsigned long nr)
 {
 	unsigned long i, absent = 0;
 
-	nr = min(nr, (unsigned long)BITS_PER_LONG);
+	nr = min_t(unsigned long, nr, BITS_PER_LONG);
 	for (i = 0; i < nr; i++)
 		absent |= (unsigned long)pte_none(ptep_get(pte + i)) << i;
 	return absent;
