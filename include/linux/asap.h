@@ -17,6 +17,7 @@
 #include <linux/jump_label.h>
 
 struct linux_binprm;
+struct vm_fault;
 
 #ifdef CONFIG_ASAP
 
@@ -34,6 +35,9 @@ void __asap_fresh_fault(struct mm_struct *mm);
 void __asap_file_miss(struct mm_struct *mm, struct file *file, pgoff_t index);
 void __asap_file_read(struct mm_struct *mm, struct file *file, loff_t pos,
 		      size_t count);
+unsigned long __asap_map_begin(pte_t *pte, unsigned long nr);
+void __asap_map_end(struct vm_fault *vmf, unsigned long addr, unsigned long nr,
+		    unsigned long absent);
 void __asap_fork(struct mm_struct *mm, struct mm_struct *oldmm);
 void __asap_exec(struct linux_binprm *bprm, struct mm_struct *oldmm);
 void __asap_exit(struct mm_struct *mm);
@@ -124,17 +128,41 @@ static inline void asap_hide_stall(bool *workingset)
 }
 
 /**
- * asap_wants_old_prefault - shall a page that is mapped ahead be mapped old?
+ * asap_map_begin - pages around a fault are about to be mapped
  * @mm: where
+ * @pte: the first one's PTE
+ * @nr: pages
  *
- * In a window the accessed bit must tell a touch from a mapping made ahead.
+ * In a window the accessed bit must tell a touch from a mapping made ahead, so that
+ * asap_map_end() makes these mappings old. A look before and one after cost less than
+ * one at each page.
  *
- * Context: Fault path. Does not sleep.
- * Return: whether it shall.
+ * Context: Fault path, page table lock held.
+ * Return: what asap_map_end() wants to know.
  */
-static inline bool asap_wants_old_prefault(struct mm_struct *mm)
+static inline unsigned long asap_map_begin(const struct mm_struct *mm,
+					   pte_t *pte, unsigned long nr)
 {
-	return IS_ENABLED(CONFIG_ASAP_FILE) && asap_window_open(mm);
+	if (IS_ENABLED(CONFIG_ASAP_FILE) && asap_window_open(mm))
+		return __asap_map_begin(pte, nr);
+	return 0;
+}
+
+/**
+ * asap_map_end - pages around a fault were mapped
+ * @vmf: the fault; its pte is where the mapping ended
+ * @addr: the address of that
+ * @nr: so many pages are between it and what asap_map_begin() looked at first
+ * @absent: from asap_map_begin(), called under the same lock
+ *
+ * Context: Fault path, page table lock held.
+ */
+static inline void asap_map_end(struct vm_fault *vmf, unsigned long addr,
+				unsigned long nr, unsigned long absent)
+{
+	if (IS_ENABLED(CONFIG_ASAP_FILE) &&
+	    static_branch_unlikely(&asap_key) && absent)
+		__asap_map_end(vmf, addr, nr, absent);
 }
 
 /**
@@ -214,11 +242,14 @@ static inline void asap_file_miss(struct mm_struct *mm, struct file *file,
 static inline void asap_file_read(struct mm_struct *mm, struct file *file,
 				  loff_t pos, ssize_t count) { }
 static inline void asap_hide_stall(bool *workingset) { }
-static inline bool asap_wants_old_prefault(struct mm_struct *mm)
+static inline unsigned long asap_map_begin(const struct mm_struct *mm,
+					   pte_t *pte, unsigned long nr)
 {
-	return false;
+	return 0;
 }
 
+static inline void asap_map_end(struct vm_fault *vmf, unsigned long addr,
+				unsigned long nr, unsigned long absent) { }
 static inline void asap_mm_init(struct mm_struct *mm) { }
 static inline void asap_fork(struct mm_struct *mm, struct mm_struct *oldmm) { }
 static inline void asap_exec(struct linux_binprm *bprm,

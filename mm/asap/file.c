@@ -50,8 +50,8 @@
 /* The most pages in one extent: see the knob extent_max_pages. */
 #define EXTENT_MAX	ASAP_EXTENT_MAX
 
-/* Pages mapped without letting go of the VMA; leaves room in a page table. */
-#define MAP_CHUNK	128
+/* Pages mapped without letting go of the VMA: as many as asap_map_begin() sees. */
+#define MAP_CHUNK	BITS_PER_LONG
 
 /* Pages of one readahead call; longer ones are cut to what the device likes. */
 #define READ_CHUNK	32
@@ -1582,4 +1582,31 @@ void __asap_file_read(struct mm_struct *mm, struct file *file, loff_t pos,
 	log_file(mm, file->f_mapping->host, first,
 		 ((pos + count - 1) >> PAGE_SHIFT) - first + 1,
 		 ASAP_SLOT_FILE_READ);
+}
+
+unsigned long __asap_map_begin(pte_t *pte, unsigned long nr)
+{
+	unsigned long i, absent = 0;
+
+	nr = min(nr, (unsigned long)BITS_PER_LONG);
+	for (i = 0; i < nr; i++)
+		absent |= (unsigned long)pte_none(ptep_get(pte + i)) << i;
+	return absent;
+}
+
+void __asap_map_end(struct vm_fault *vmf, unsigned long addr, unsigned long nr,
+		    unsigned long absent)
+{
+	pte_t *pte = vmf->pte - nr;
+	unsigned long i;
+
+	addr -= nr * PAGE_SIZE;
+	i = (vmf->address - addr) / PAGE_SIZE;
+	if (i < BITS_PER_LONG)
+		absent &= ~BIT(i);
+	/* What is still absent is not young, and is left alone. */
+	for (; absent; absent &= absent - 1) {
+		i = __ffs(absent);
+		ptep_test_and_clear_young(vmf->vma, addr + i * PAGE_SIZE, pte + i);
+	}
 }
