@@ -17,8 +17,12 @@ demo: ## real programs come back, on demand paging and with ASAP: a table and a 
 	@tools/asap/demo/run.sh
 
 .PHONY: test
-test: ## run the tests; TESTS="host asap params debug off steps" picks some
+test: ## run the tests; TESTS="host asap ..." picks some (scripts/run-tests.sh)
 	@scripts/run-tests.sh $(TESTS)
+
+.PHONY: check
+check: ## what to run before a commit: the tests that boot nothing
+	@scripts/run-tests.sh check
 
 .PHONY: faultcost
 faultcost: ## instructions of a page fault, on the stock kernel and on ours: out/faultcost/result.json

@@ -21,6 +21,7 @@ packages=(
 	musl-tools python3-jsonschema groff-base
 	# the gates
 	shellcheck sparse codespell python3-ply python3-git
+	git quilt coccinelle python3-sphinx
 )
 
 command -v dpkg-query >/dev/null || die "this needs Debian 12 (dpkg is not there)"

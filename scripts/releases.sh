@@ -55,7 +55,7 @@ apt-cache "${options[@]}" madison "$package" |
 	awk '{ print $3, $(NF - 2) }' | sort -V >"$here/served"	# VERSION SUITE/main
 [ -s "$here/served" ] || die "no suite serves $package"
 
-# The same version for two releases of Debian has the same source.
+# A version that was rebuilt for an older Debian has the same source.
 sed 's/~\(deb\|bpo\)[0-9+u]*//' "$here/served" >"$here/sources"
 mapfile -t wanted < <({
 	sed -n '1s/ .*//p' "$here/sources"

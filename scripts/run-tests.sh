@@ -11,7 +11,10 @@
 #   debug   the same in a guest with the debug kernel
 #   params  after asap: its kernel again, with knobs on the command line
 #   off     CONFIG_ASAP=n adds no byte: builds two more kernels' objects
+#   check   host without what boots a guest: what to run before a commit
 #   steps   every patch of the exported series builds, with CONFIG_ASAP and without
+#   releases  all 6.12 that Debian serves take the series; downloads 300 MB once
+#   cocci   the kernel's coccinelle rules, which take two minutes
 #
 # host, asap and params by default. Each suite's TAP lies in $ASAP_OUT/tests/GROUP/; a
 # guest's console beside it. The last line is "N passed, N failed, N skipped"; the exit
@@ -27,11 +30,12 @@ groups=("$@")
 "$scripts/fetch.sh"
 "$scripts/sync.sh"
 
-# host_suite NAME COMMAND...: run it here, its words into the suite's file.
+# host_suite NAME COMMAND...: run it here, its words into the suite's file, in
+# the group $g.
 host_suite() {
-	local tap=$results/host/$1.tap rc=0
+	local tap=$results/$g/$1.tap rc=0
 	mkdir -p "$(dirname "$tap")"
-	say "test: host/$1"
+	say "test: $g/$1"
 	shift
 	"$@" >"$tap" 2>&1 </dev/null || rc=$?
 	printf '# exit-status %d\n' "$rc" >>"$tap"
@@ -141,16 +145,21 @@ asap.max_pages_per_switch=100 asap.max_pages_per_switch=many" || rc=$?
 }
 
 # The host's tests boot the asap kernel too.
-"$scripts/build.sh" asap >/dev/null
+case " ${groups[*]} " in
+*" host "* | *" asap "* | *" params "*) "$scripts/build.sh" asap >/dev/null ;;
+esac
 
 results=$ASAP_OUT/tests
 guest_targets=${GUEST_TARGETS:-asap}
 for g in "${groups[@]}"; do
 	rm -rf "${results:?}/$g"
 	case $g in
-	host)
+	host | check)
 		for t in "$scripts"/tests/*.sh; do
-			case ${t##*/} in lib.sh | off.sh | steps.sh) continue ;; esac
+			case $g/${t##*/} in
+			*/lib.sh | */off.sh | */steps.sh | */releases.sh | */cocci.sh) continue ;;
+			check/boot.sh) continue ;;
+			esac
 			host_suite "$(basename "$t" .sh)" "$t"
 		done
 		for t in "$ASAP_TREE"/tools/asap/{,*/}Makefile; do
@@ -160,10 +169,8 @@ for g in "${groups[@]}"; do
 				KERNEL="$ASAP_TREE" O="$ASAP_CACHE/build/tools-$name"
 		done
 		;;
-	off | steps)
+	off | steps | releases | cocci)
 		host_suite "$g" "$scripts/tests/$g.sh"
-		mkdir -p "$results/$g"
-		mv "$results/host/$g.tap" "$results/$g/"
 		;;
 	asap | debug)
 		guest_suites "$g" ;;

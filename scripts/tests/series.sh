@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# series.sh: every file has its step, git am and quilt take the patches on a
-# clean tree, and both end with what apply.sh makes.
+# series.sh: every file has its step, checkpatch has nothing to say, git am and
+# quilt take the patches on a clean tree, and both end with what apply.sh makes.
 . "$(dirname "$0")/lib.sh"
 
 # What is made here is not left in out/series/.
@@ -83,6 +83,26 @@ on_base() { git -C "$scratch/am" archive "$(git -C "$scratch/am" rev-list --max-
 
 check "the series" export_series --git "$scratch/am" "$ASAP_SOURCE"
 "$ASAP_TOP/scripts/apply.sh" --stage "$scratch/stage" "$ASAP_SOURCE"
+# What is not asked of a patch. Of whole files style.sh asks all but the first,
+# with an exception for a file where one is needed:
+#   FILE_PATH_CHANGES		MAINTAINERS comes last
+#   CONFIG_DESCRIPTION		a patch shows a part of an option's help
+#   OPEN_ENDED_LINE, PARENTHESIS_ALIGNMENT	TRACE_EVENT() is written like this
+#   CAMELCASE			the name of a fuzzer's entry is libFuzzer's
+#   EXECUTE_PERMISSIONS		programs that are no kernel source
+#   REPEATED_WORD		"mount -t ramfs ramfs"
+#   ENOSYS			a test asks whether there is a system call
+# Its helper for licences asks for a git clone of the kernel, and says so on stderr.
+checkpatch() {
+	PATH=/usr/bin:$PATH perl "$ASAP_SOURCE/scripts/checkpatch.pl" --root="$ASAP_SOURCE" \
+		--strict --terse --no-summary --show-types --ignore="FILE_PATH_CHANGES,\
+CONFIG_DESCRIPTION,OPEN_ENDED_LINE,PARENTHESIS_ALIGNMENT,CAMELCASE,EXECUTE_PERMISSIONS,\
+REPEATED_WORD,ENOSYS" "$1" 2>/dev/null
+}
+for p in "$out"/*.patch; do
+	check "checkpatch ${p##*/}" checkpatch "$p"
+done
+
 want=$(tree_of "$scratch/stage")
 check "has patches" test -s "$out/series"
 check "git am takes it" apply_mail

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Style gates over the clone: shellcheck, checkpatch --strict, codespell, SPDX.
+# Style gates over the clone: shellcheck, checkpatch --strict, codespell, SPDX,
+# kernel-doc, includes.
 . "$(dirname "$0")/lib.sh"
 cd "$ASAP_TOP" || exit 1
 
@@ -63,6 +64,10 @@ kernel_doc() {
 for f in mm/asap/*.[ch] include/linux/asap.h; do
 	check "kernel-doc $f" kernel_doc "$f"
 done
+
+mapfile -t sources < <(scripts/apply.sh --list | grep '\.[ch]$')
+check "no header is included twice" same "No duplicate includes found." \
+	"$(perl "$ASAP_SOURCE/scripts/checkincludes.pl" "${sources[@]}")"
 
 spelling() {
 	git ls-files -co --exclude-standard -z | xargs -0 codespell -L damon,filp
