@@ -76,25 +76,14 @@ static void start_and_begin(char *area, size_t nr)
 }
 
 /*
- * SIGKILL. The victim has learned and waits; with prefetch, it is killed when a
- * quarter of its pages is back; without, when it has faulted in as many itself.
+ * SIGKILL. The victim has learned, is in swap, and waits. With prefetch, it is killed
+ * when a quarter of its pages is back. What came back has its slot still, so that
+ * either way as many slots are to be freed.
  */
 struct victim {
 	char *area;
 	size_t nr;
-	size_t touch;	/* pages that the victim shall fault in */
-	size_t touched;
 };
-
-static size_t peek(const size_t *shared)
-{
-	return __atomic_load_n(shared, __ATOMIC_ACQUIRE);
-}
-
-static void poke(size_t *shared, size_t val)
-{
-	__atomic_store_n(shared, val, __ATOMIC_RELEASE);
-}
 
 static void victim_fn(struct victim *v, int ready)
 {
@@ -112,11 +101,6 @@ static void victim_fn(struct victim *v, int ready)
 	expect_eq(app_stat(APP, "anon_targets"), v->nr);
 	page_out(v->area, v->nr);
 	expect(write(ready, "r", 1) == 1);
-	while (!peek(&v->touch))
-		usleep(1000);
-	for (i = 0; i < peek(&v->touch); i++)
-		touch_read(page_at(v->area, i));
-	poke(&v->touched, i);
 	for (;;)
 		pause();
 }
@@ -136,7 +120,7 @@ static bool memory_is_back(void)
 }
 
 /* Return: from SIGKILL until the victim's memory is free again. */
-static uint64_t kill_victim(struct victim *v, size_t *present, bool prefetch)
+static uint64_t kill_victim(struct victim *v, bool prefetch)
 {
 	long long switches;
 	uint64_t began, took;
@@ -144,8 +128,6 @@ static uint64_t kill_victim(struct victim *v, size_t *present, bool prefetch)
 	pid_t pid;
 	char c;
 
-	poke(&v->touch, 0);
-	poke(&v->touched, 0);
 	expect(!pipe(ready));
 	pid = fork();
 	expect(pid >= 0);
@@ -158,16 +140,11 @@ static uint64_t kill_victim(struct victim *v, size_t *present, bool prefetch)
 	expect(read(ready[0], &c, 1) == 1);
 	close(ready[0]);
 
-	if (!prefetch) {
-		poke(&v->touch, *present);
-		wait_for(peek(&v->touched) == *present);
-	}
 	expect_eq(knob_write("prefetch", prefetch ? "1" : "0"), 0);
 	switches = app_stat(APP, "switches");
 	expect_eq(app_write(APP, "switch", "start"), 0);
 	if (prefetch)
-		while (count_pagemap(pid, v->area, v->nr, PM_PRESENT) < v->nr / 4)
-			sched_yield();
+		wait_for(count_pagemap(pid, v->area, v->nr, PM_PRESENT) >= v->nr / 4);
 	began = now_us();
 	expect(!kill(pid, SIGKILL));
 	while (!memory_is_back())
@@ -175,10 +152,7 @@ static uint64_t kill_victim(struct victim *v, size_t *present, bool prefetch)
 	took = now_us() - began;
 	expect_eq(child_status(pid), 128 + SIGKILL);
 	wait_for(!app_stat(APP, "processes"));
-	/* Without prefetch, as much memory is to be freed as there was with it. */
 	app_wait_switches(APP, switches + 1);
-	if (prefetch)
-		*present = app_stat(APP, "last_anon_prefetched");
 	return took;
 }
 
@@ -203,13 +177,13 @@ static void sigkill(void)
 	expect_eq(app_create(APP), 0);
 	v->nr = checkers ? 1024 : 16384;
 	for (i = 0; i < KILL_PAIRS; i++) {
-		size_t present = 0;
-		uint64_t with = kill_victim(v, &present, true);
-		uint64_t without = kill_victim(v, &present, false);
+		uint64_t with = kill_victim(v, true);
+		long long back = app_stat(APP, "last_anon_prefetched");
+		uint64_t without = kill_victim(v, false);
 
 		ratio[i] = (double)with / without;
-		ksft_print_msg("%zu of %zu pages back: %llu us; no prefetch: %llu us\n",
-			       present, v->nr, (unsigned long long)with,
+		ksft_print_msg("%lld of %zu pages back: %llu us; no prefetch: %llu us\n",
+			       back, v->nr, (unsigned long long)with,
 			       (unsigned long long)without);
 	}
 	qsort(ratio, KILL_PAIRS, sizeof(*ratio), cmp_double);
