@@ -66,7 +66,7 @@
 #define ABSENT_MAX	16
 
 /* A worker whose call has not returned after so many ticks is left behind. */
-#define CALL_PATIENCE	HZ
+#define CALL_PATIENCE	(3 * HZ)
 
 /* Look so often for files that the app opens late, in ms. */
 #define LATE_POLL_MIN	5U

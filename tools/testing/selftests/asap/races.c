@@ -8,7 +8,6 @@
  * The environment variable ASAP_ITERATIONS says how often each is tried.
  */
 #include <fcntl.h>
-#include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -147,8 +146,9 @@ static uint64_t kill_victim(struct victim *v, bool prefetch)
 		wait_for(count_pagemap(pid, v->area, v->nr, PM_PRESENT) >= v->nr / 4);
 	began = now_us();
 	expect(!kill(pid, SIGKILL));
+	/* Asleep in between: who frees it may be bound to this CPU. */
 	while (!memory_is_back())
-		sched_yield();
+		usleep(500);
 	took = now_us() - began;
 	expect_eq(child_status(pid), 128 + SIGKILL);
 	wait_for(!app_stat(APP, "processes"));
@@ -188,9 +188,14 @@ static void sigkill(void)
 	}
 	qsort(ratio, KILL_PAIRS, sizeof(*ratio), cmp_double);
 	ksft_print_msg("median ratio %.2f\n", ratio[KILL_PAIRS / 2]);
-	/* Checkers make the smallest of things the slowest. */
+	/*
+	 * What came back is in the swap cache as well, and to leave that takes longer
+	 * than to leave a range of slots: 1.4 to 2.1 here, from run to run. If the plan
+	 * held the memory it would be 5 and more. Checkers make the smallest of things
+	 * the slowest.
+	 */
 	if (!checkers)
-		expect(ratio[KILL_PAIRS / 2] <= 2);
+		expect(ratio[KILL_PAIRS / 2] <= 3);
 }
 
 static void app_removed(void)
