@@ -168,6 +168,8 @@ static void paper_rules(void)
 	file_make(at_mnt("figures"), PAGES, SEED);
 	file_make(at_mnt("other"), PAGES, SEED);
 	expect_eq(knob_write("policy", "paper"), 0);
+	/* As published; once written, a knob does not follow the policy. */
+	expect_eq(knob_write("merge_gap_pages", "16"), 0);
 	expect_eq(knob_write("profile_switches", "3"), 0);
 	expect_eq(knob_write("profile_min_hits", "3"), 0);
 	app_with_me();
