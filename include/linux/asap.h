@@ -224,7 +224,7 @@ static inline void asap_exit(struct mm_struct *mm)
  * @task: any thread of the process
  * @adj: its new oom_score_adj
  *
- * Context: Process context. Does not sleep.
+ * Context: Process context. May sleep.
  */
 static inline void asap_oom_score_adj(struct task_struct *task, int adj)
 {

@@ -362,7 +362,7 @@ struct asap_app *asap_app_of_task(struct task_struct *task)
  * @mm: its address space
  * @background: which of the two
  *
- * Context: Any but interrupts.
+ * Context: Process context, may sleep.
  * Return: the app that has now gone to the background with all its processes, or
  * one of whose processes comes back from there, to be given back by
  * kobject_put(); NULL if nothing of the kind has happened.

@@ -24,6 +24,7 @@
 #include <linux/oom.h>
 #include <linux/pid.h>
 #include <linux/rcupdate.h>
+#include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
 #include <linux/slab.h>
@@ -136,8 +137,8 @@ void __asap_oom_score_adj(struct task_struct *task, int adj)
 	bool background = adj >= asap_knob(ASAP_KNOB_BACKGROUND_ADJ);
 	bool foreground = adj <= asap_knob(ASAP_KNOB_FOREGROUND_ADJ);
 	struct task_struct *thread;
-	struct asap_app *app = NULL;
-	bool found = false;
+	struct mm_struct *mm;
+	struct asap_app *app;
 
 	if (asap_knob(ASAP_KNOB_TRIGGER) != ASAP_TRIGGER_OOM_SCORE_ADJ ||
 	    background == foreground)
@@ -146,11 +147,12 @@ void __asap_oom_score_adj(struct task_struct *task, int adj)
 	thread = find_lock_task_mm(task);
 	if (!thread)
 		return;
-	found = READ_ONCE(thread->mm->asap);
-	if (found)
-		app = asap_app_background(thread->mm, background);
+	/* Not under this lock: the last reference to an app frees it, and sleeps. */
+	mm = thread->mm;
+	mmgrab(mm);
 	task_unlock(thread);
 
+	app = asap_app_background(mm, background);
 	if (app) {
 		/* Open already, or closed already: then there is nothing to do. */
 		if (background)
@@ -158,7 +160,8 @@ void __asap_oom_score_adj(struct task_struct *task, int adj)
 		else
 			asap_window_start(app, true);
 		kobject_put(&app->kobj);
-	} else if (!found && background) {
+	} else if (background && !READ_ONCE(mm->asap)) {
 		join_later(task);
 	}
+	mmdrop(mm);
 }
