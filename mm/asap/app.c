@@ -55,6 +55,22 @@ void asap_member_put(struct asap_member *member)
 }
 
 /**
+ * asap_members_put - drop a reference to each member of a list
+ * @members: the list, of members that are unlinked; empty afterwards
+ *
+ * Context: Any but hard interrupts.
+ */
+void asap_members_put(struct list_head *members)
+{
+	struct asap_member *member, *next;
+
+	list_for_each_entry_safe(member, next, members, node) {
+		list_del_init(&member->node);
+		asap_member_put(member);
+	}
+}
+
+/**
  * asap_member_mmget - take a member's address space for a while
  * @member: the member, referenced
  *
@@ -442,10 +458,7 @@ void asap_app_sweep_cgroup(struct asap_app *app)
 	spin_unlock(&app->lock);
 	if (last)
 		asap_window_close(app);
-	list_for_each_entry_safe(member, next, &left, node) {
-		list_del_init(&member->node);
-		asap_member_put(member);
-	}
+	asap_members_put(&left);
 }
 
 /**
@@ -710,16 +723,14 @@ void asap_app_free(struct asap_app *app)
  */
 int asap_app_remove(const char *name)
 {
-	struct kobject *kobj;
 	struct asap_app *app;
 
 	mutex_lock(&asap_apps_lock);
-	kobj = kset_find_obj(asap_apps, name);
-	if (!kobj) {
+	app = asap_app_get(name);
+	if (!app) {
 		mutex_unlock(&asap_apps_lock);
 		return -ENOENT;
 	}
-	app = container_of(kobj, struct asap_app, kobj);
 
 	spin_lock(&app->lock);
 	app->dead = true;
@@ -731,7 +742,7 @@ int asap_app_remove(const char *name)
 	asap_cgroup_stop(app);
 	app_detach_members(app);
 	asap_window_shutdown(app);
-	kobject_put(&app->kobj);	/* from kset_find_obj() */
+	kobject_put(&app->kobj);	/* from asap_app_get() */
 	kobject_put(&app->kobj);	/* from asap_app_create() */
 	mutex_unlock(&asap_apps_lock);
 	return 0;

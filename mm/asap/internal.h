@@ -328,6 +328,7 @@ int asap_app_add_pid(struct asap_app *app, pid_t nr);
 void asap_apps_close_windows(void);
 void asap_app_free(struct asap_app *app);
 void asap_member_put(struct asap_member *member);
+void asap_members_put(struct list_head *members);
 struct mm_struct *asap_member_mmget(struct asap_member *member);
 void asap_member_mmput(struct asap_member *member, struct mm_struct *mm);
 struct pid *asap_member_pid(struct asap_member *member);

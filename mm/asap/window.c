@@ -463,16 +463,6 @@ static void harvest_failed(struct asap_app *app)
 			    kobject_name(&app->kobj));
 }
 
-static void members_put(struct list_head *members)
-{
-	struct asap_member *member, *next;
-
-	list_for_each_entry_safe(member, next, members, node) {
-		list_del_init(&member->node);
-		asap_member_put(member);
-	}
-}
-
 static void plan_build(struct asap_app *app)
 {
 	u32 max = 0, nr = 0;
@@ -621,7 +611,7 @@ static void harvest_fn(struct work_struct *work)
 		harvest_failed(app);
 	if (asap_file_harvest(app, &file))
 		harvest_failed(app);
-	members_put(&departed);
+	asap_members_put(&departed);
 	plan_build(app);
 	stat_collect(app, &out, &file, began_ns);
 	trace_asap_end(&app->kobj, app->last.duration_ns, out.fetched, out.used,
@@ -666,7 +656,7 @@ void asap_window_shutdown(struct asap_app *app)
 	cancel_delayed_work_sync(&app->timeout_work);
 	cancel_work_sync(&app->harvest_work);
 	tables_acquire(app);
-	members_put(&app->departed);
+	asap_members_put(&app->departed);
 	plan_release(app);
 }
 
